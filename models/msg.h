@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * msg.h - msg.def expanded to C structs and typed <msg>_push / <msg>_peek, and the codes they carry
+ */
+#ifndef MODELS_MSG_H
+#define MODELS_MSG_H
+
+#include "sim/chan.h"
+
+#define F(ctype, bits, name, doc) ctype name;
+#define FA(ctype, n, name, doc) ctype name[n];
+#define MSG(name, doc, fields) struct name { fields };
+#include "models/msg.def"
+#undef MSG
+#define MSG(name, doc, fields) CHAN_OF(name)
+#include "models/msg.def"
+#undef MSG
+#undef F
+#undef FA
+
+#define OP_NONE 0u		/* no oplog row */
+#define KEY_PHYS 0xffffffffu	/* dma_req: the address is a bus address, no translation */
+
+enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL };
+enum tlp_kind { TLP_MWR, TLP_MRD, TLP_CPLD };
+
+/* What a transfer on the PCIe link is for; statistics are kept for each. */
+enum dma_cls {
+	DMA_DOORBELL,
+	DMA_WQE,
+	DMA_RQ_WQE,
+	DMA_DBR,
+	DMA_QPC,
+	DMA_MPT,
+	DMA_MTT,
+	DMA_PAYLOAD_READ,
+	DMA_PAYLOAD_WRITE,
+	DMA_ATOMIC,
+	DMA_CQE,
+	DMA_CLS_COUNT
+};
+
+/* Access rights of a key (ibv_access_flags), and what a transfer needs. */
+enum {
+	ACCESS_LOCAL_WRITE = 1,
+	ACCESS_REMOTE_WRITE = 2,
+	ACCESS_REMOTE_READ = 4,
+	ACCESS_REMOTE_ATOMIC = 8,
+	ACCESS_MW_BIND = 16
+};
+
+enum xlate_status {
+	XLATE_OK,
+	XLATE_BAD_KEY,	  /* no such key, or not valid */
+	XLATE_BAD_PD,	  /* key of another protection domain */
+	XLATE_NO_ACCESS,  /* right not granted */
+	XLATE_OUT_OF_RANGE
+};
+
+/* Which opcodes a job's packets get; First, Middle, Last, Only follow from is_first and is_last. */
+enum job_kind {
+	JOB_SEND,
+	JOB_SEND_INV,
+	JOB_WRITE,
+	JOB_READ_REQ,
+	JOB_CMP_SWAP,
+	JOB_FETCH_ADD,
+	JOB_READ_RSP,
+	JOB_ATOMIC_ACK
+};
+
+#endif

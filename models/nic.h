@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nic.h - what is fixed at set-up and may be read by every block of a NIC: its 'env'
+ *
+ * The verbs calls fill these before the run; state that changes during a run belongs to one block and is
+ * not here (requester: send side of a QP; responder: receive side; cqe_writer: completion queues).
+ */
+#ifndef MODELS_NIC_H
+#define MODELS_NIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "models/mem.h"
+#include "models/oplog.h"
+#include "sim/units.h"
+
+#define QPI_NONE UINT32_MAX
+#define CQI_NONE UINT32_MAX
+#define SRQ_NONE UINT32_MAX
+#define HDR_TEMPLATE 64u	/* Ethernet 14 + IPv6 40 + UDP 8 = 62 */
+
+enum qp_type { QP_RC, QP_UC, QP_UD, QP_XRC };
+
+/* A network endpoint. */
+struct port_addr {
+	uint8_t mac[6];
+	uint8_t ip[16];		/* IPv6, or IPv4 as ::ffff:a.b.c.d */
+	bool is_v6;
+	uint16_t lid;
+};
+
+/* A QP's attributes. */
+struct qp_attr {
+	uint32_t qpn, dest_qpn;	/* 24 bits; dest_qpn of RC, UC */
+	uint32_t sq_psn, rq_psn; /* first PSN sent, first expected */
+	uint32_t mtu;		/* path MTU, 256..4096 B */
+	uint32_t scq, rcq;	/* CQ indices */
+	uint32_t srq;		/* SRQ index or SRQ_NONE */
+	uint32_t host, trace_qp; /* names in the trace */
+	uint16_t pd, pkey;
+	uint32_t qkey;
+	uint8_t type;		/* enum qp_type */
+	uint8_t access;		/* ACCESS_REMOTE_* allowed on the QP */
+	uint8_t rd_atomic, dest_rd_atomic; /* outstanding READs and ATOMICs sent, accepted */
+	uint8_t timeout;	/* local ACK timeout = 4.096 us x 2^timeout; 0 = infinite */
+	uint8_t retry, rnr_retry, min_rnr;
+	uint8_t sl, prio;
+	uint64_t rate_bps;	/* cap, 0 = none */
+	/* rings in host memory */
+	uint64_t sq_pa, rq_pa;	/* physically contiguous */
+	uint64_t dbr_pa;	/* doorbell record: dword 0 receive, dword 1 send counter (protocol.md 13) */
+	uint32_t sq_bb;		/* send ring in WQE basic blocks of 64 B, a power of two, at most 32768 */
+	uint32_t rq_wqe;	/* receive ring in WQEs, a power of two */
+	uint32_t rq_stride;	/* bytes of a receive WQE: 16 x a power of two */
+	uint32_t max_sge;
+	uint64_t qpc_pa;	/* the context's backing store, 256 B */
+	/* packets */
+	uint8_t hdr[HDR_TEMPLATE]; /* Ethernet, IP, UDP headers with everything but lengths, IP id and checksum */
+	uint8_t hdr_len;	/* 14 + 20 + 8 or 14 + 40 + 8 */
+	bool is_v6;
+	/* observation: oplog handle of the request in each slot, written at the post */
+	uint32_t *sq_op;	/* by basic block index & (sq_bb - 1) */
+	uint32_t *rq_op;	/* by WQE index & (rq_wqe - 1) */
+};
+
+/* A completion queue's attributes. */
+struct cq_attr {
+	uint32_t cqn;
+	uint32_t depth;		/* CQEs, a power of two */
+	uint64_t pa;		/* ring, page aligned, in frames of its own */
+	uint64_t dbr_pa;	/* dword 0 set_ci, dword 1 arm */
+	uint32_t moderate_count;
+	uint64_t moderate_ps;
+	bool is_event;
+};
+
+struct nic {
+	const char *name;	/* "nic0" */
+	struct port_addr addr;
+	struct qp_attr *qp;
+	uint32_t n_qp;
+	struct cq_attr *cq;
+	uint32_t n_cq;
+	uint32_t *qp_dir[4096];	/* qpi + 1 by QPN: [qpn >> 12][qpn & 4095]; NULL = none */
+	uint64_t mpt_pa;	/* memory protection table: entries of 64 B by key >> 8 (mtt.h) */
+	uint32_t mpt_entries;
+	struct oplog *oplog;
+	struct mem *mem;	/* the host's memory; for host_mem and set-up only */
+};
+
+/* Index of a QPN on this NIC, or QPI_NONE. */
+static inline uint32_t nic_qpi(const struct nic *n, uint32_t qpn)
+{
+	const uint32_t *d = n->qp_dir[qpn >> 12 & 4095];
+
+	return d && d[qpn & 4095] ? d[qpn & 4095] - 1 : QPI_NONE;
+}
+
+/* ---- the mlx5 shape (protocol.md section 13; rdma-core mlx5dv.h) ---- */
+
+#define WQE_BB 64u		/* send WQE basic block */
+#define WQE_MAX_BB 16u
+#define WQE_SEG 16u
+#define WQE_INLINE 0x80000000u	/* byte count flag of an inline segment */
+#define WQE_INVALID_LKEY 0x100u	/* ends a receive WQE's list early */
+
+enum {
+	MLX5_OPCODE_NOP = 0x00,
+	MLX5_OPCODE_SEND_INVAL = 0x01,
+	MLX5_OPCODE_RDMA_WRITE = 0x08,
+	MLX5_OPCODE_RDMA_WRITE_IMM = 0x09,
+	MLX5_OPCODE_SEND = 0x0a,
+	MLX5_OPCODE_SEND_IMM = 0x0b,
+	MLX5_OPCODE_RDMA_READ = 0x10,
+	MLX5_OPCODE_ATOMIC_CS = 0x11,
+	MLX5_OPCODE_ATOMIC_FA = 0x12,
+	MLX5_OPCODE_UMR = 0x25
+};
+
+enum {
+	MLX5_FENCE = 0x80,	/* fm_ce_se bits */
+	MLX5_FENCE_SMALL = 0x20,
+	MLX5_CQE_UPDATE = 0x08,
+	MLX5_SOLICITED = 0x02
+};
+
+enum {
+	CQE_REQ = 0,
+	CQE_RESP_WR_IMM = 1,
+	CQE_RESP_SEND = 2,
+	CQE_RESP_SEND_IMM = 3,
+	CQE_RESP_SEND_INV = 4,
+	CQE_REQ_ERR = 13,
+	CQE_RESP_ERR = 14,
+	CQE_INVALID = 15
+};
+
+enum {
+	CQE_SYNDROME_LOCAL_LENGTH = 0x01,
+	CQE_SYNDROME_LOCAL_QP_OP = 0x02,
+	CQE_SYNDROME_LOCAL_PROT = 0x04,
+	CQE_SYNDROME_WR_FLUSH = 0x05,
+	CQE_SYNDROME_MW_BIND = 0x06,
+	CQE_SYNDROME_BAD_RESP = 0x10,
+	CQE_SYNDROME_LOCAL_ACCESS = 0x11,
+	CQE_SYNDROME_REMOTE_INVAL_REQ = 0x12,
+	CQE_SYNDROME_REMOTE_ACCESS = 0x13,
+	CQE_SYNDROME_REMOTE_OP = 0x14,
+	CQE_SYNDROME_RETRY_EXC = 0x15,
+	CQE_SYNDROME_RNR_RETRY_EXC = 0x16,
+	CQE_SYNDROME_REMOTE_ABORTED = 0x22
+};
+
+#define UAR_CQ_DOORBELL 0x20u	/* offsets in the UAR page, which is the whole BAR here */
+#define UAR_BLUEFLAME 0x800u
+
+/* Memory protection table entry, 64 B, big-endian (a subset of mlx5's mkey context, declared layout). */
+enum {
+	MPT_FLAGS = 0,		/* 1 B: bit 0 valid */
+	MPT_ACCESS = 1,		/* 1 B: ACCESS_* */
+	MPT_PD = 2,		/* 2 B */
+	MPT_KEY8 = 4,		/* 1 B: low byte of the key */
+	MPT_LOG_PAGE = 5,	/* 1 B: log2 of the page size */
+	MPT_START = 8,		/* 8 B: first virtual address */
+	MPT_LEN = 16,		/* 8 B */
+	MPT_MTT = 24,		/* 8 B: bus address of the first MTT entry (8 B each: page address | 3) */
+	MPT_SIZE = 64
+};
+
+#define MTT_ENTRY 8u
+#define MTT_PRESENT 3ull	/* rd_en, wr_en */
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chan.h - registered, credit-limited channel between two blocks
+ *
+ * A bounded FIFO of fixed-size messages with one producer and one consumer. A message pushed at cycle c
+ * of the producer may be popped at the consumer's first edge at or after edge c + latency of the
+ * producer's clock; the slot it frees may be reused likewise, latency cycles of the consumer later. As
+ * latency >= 1, nothing done at an edge is visible at that edge, so blocks may be stepped in any order.
+ * Full rate needs depth >= 2 x latency.
+ *
+ * A step first looks at everything (peek, can_push), then acts (pop, push): a refused step leaves no
+ * trace. Wake-ups: a push wakes the consumer when its message becomes the visible head; a pop re-arms the
+ * consumer for the next head; chan_stall() asks to be woken when the credit returns. So a step that leaves
+ * a visible head unpopped must either return the cycle at which it wants to look again or have stalled on
+ * an output.
+ */
+#ifndef SIM_CHAN_H
+#define SIM_CHAN_H
+
+#include <string.h>
+
+#include "sim.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Something attached to a channel from outside: checker, packet capture, wave. Called after the fact. */
+struct chan_tap {
+	void (*pushed)(struct chan_tap *t, const struct chan *c, const void *msg); /* may be NULL */
+	void (*popped)(struct chan_tap *t, const struct chan *c, const void *msg); /* may be NULL */
+	struct chan_tap *next;
+};
+
+struct chan {
+	unsigned char *slots;	/* depth x stride bytes: a time stamp, then the message */
+	uint32_t stride;
+	uint32_t head, tail, count, depth;
+	bool is_stalled;	/* producer was refused and is waiting */
+	bool is_plain;		/* one clock of whole picoseconds, no tap, no stall pattern: the fast path */
+	uint32_t latency;	/* cycles: of the producer for messages, of the consumer for credits */
+	uint64_t latency_ps;	/* when is_plain */
+	struct block *producer, *consumer;
+	/* statistics */
+	uint64_t pushes;
+	uint64_t stall_ps;	/* time from a refusal to the next push */
+	uint64_t stall_from_ps;
+	uint32_t max_count;
+	/* cold */
+	uint32_t elem_size;
+	const char *type;	/* message name, e.g. "dma_req" */
+	const char *name;	/* "nic0.dma_engine.xlate>nic0.mtt.req" */
+	const struct field *out, *in; /* rows of the two ports */
+	uint32_t index;
+	enum stall stall_msg, stall_credit;
+	struct rng rng;		/* of the random stall pattern */
+	uint64_t last_ready_ps;
+	struct chan_tap *taps;
+};
+
+/*
+ * The time stamp of a slot: of an occupied one, when its message becomes visible; of an empty one, when
+ * its credit is back at the producer.
+ */
+static inline uint64_t *chan_stamp(const struct chan *c, uint32_t slot)
+{
+	return (uint64_t *)(void *)(c->slots + (size_t)slot * c->stride);
+}
+static inline void *chan_msg(const struct chan *c, uint32_t slot)
+{
+	return c->slots + (size_t)slot * c->stride + sizeof(uint64_t);
+}
+
+/* True when the producer may push at its current edge. Pure. */
+static inline bool chan_can_push(const struct chan *c)
+{
+	return c->count < c->depth && *chan_stamp(c, c->tail) <= c->producer->now_ps;
+}
+
+/*
+ * The producer wants to push now and was refused: opens the stall (the next push closes it) and asks to be
+ * woken when the credit returns. Always returns CYCLE_NEVER, so that a step may end with
+ * `return chan_stall(out);`. Calling it again while stalled changes nothing.
+ */
+uint64_t chan_stall(struct chan *c);
+
+void chan_pushed_slow(struct chan *c);
+void chan_popped_slow(struct chan *c);
+void chan_stall_end(struct chan *c);
+
+/* Commit the message that was written to chan_msg(c, c->tail). */
+static inline void chan_pushed(struct chan *c)
+{
+	struct block *p = c->producer;
+
+	if (__builtin_expect(c->is_stalled, 0))
+		chan_stall_end(c);
+	c->pushes++;
+	if (__builtin_expect(!c->is_plain, 0)) {
+		chan_pushed_slow(c);
+		return;
+	}
+	*chan_stamp(c, c->tail) = p->now_ps + c->latency_ps;
+	c->tail = c->tail + 1 == c->depth ? 0 : c->tail + 1;
+	if (++c->count > c->max_count)
+		c->max_count = c->count;
+	if (c->count == 1)
+		block_wake(c->consumer, p->cycle + c->latency);
+}
+
+/* Copy one message in. The caller has checked chan_can_push(). */
+static inline void chan_push(struct chan *c, const void *msg, size_t size)
+{
+	SIM_CHECK(chan_can_push(c) && size == c->elem_size, c->producer);
+	memcpy(chan_msg(c, c->tail), msg, size);
+	chan_pushed(c);
+}
+
+/* Oldest message if it is visible to the consumer at its current edge, else NULL. Valid until chan_pop(). */
+static inline const void *chan_peek(const struct chan *c)
+{
+	if (c->count == 0 || *chan_stamp(c, c->head) > c->consumer->now_ps)
+		return NULL;
+	return chan_msg(c, c->head);
+}
+
+/* Release the message last peeked and return its credit. */
+static inline void chan_pop(struct chan *c)
+{
+	struct block *b = c->consumer;
+
+	SIM_CHECK(c->count > 0 && *chan_stamp(c, c->head) <= b->now_ps, b);
+	if (__builtin_expect(!c->is_plain, 0)) {
+		chan_popped_slow(c);
+		return;
+	}
+	*chan_stamp(c, c->head) = b->now_ps + c->latency_ps;
+	c->head = c->head + 1 == c->depth ? 0 : c->head + 1;
+	c->count--;
+	if (__builtin_expect(c->is_stalled, 0))
+		block_wake(c->producer, b->cycle + c->latency);
+	if (c->count) {
+		uint64_t ready = *chan_stamp(c, c->head);
+		uint64_t cyc = ready <= b->now_ps ? b->cycle + 1 : block_cycle_at(b, ready);
+
+		if (cyc < b->rearm_cyc)
+			b->rearm_cyc = cyc;
+	}
+}
+
+/* Attach 't' (kept by the caller, which outlives the run). Allowed before the run only. */
+void chan_attach(struct chan *c, struct chan_tap *t);
+
+/* Typed verbs, so that a wrong message type does not compile; the names are <msg>_push and <msg>_peek. */
+#define CHAN_OF(msg) \
+	static inline void msg##_push(struct chan *c, const struct msg *m) { chan_push(c, m, sizeof(*m)); } \
+	static inline const struct msg *msg##_peek(const struct chan *c) \
+	{ \
+		return (const struct msg *)chan_peek(c); \
+	}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hist.h - log-linear histogram: integer, mergeable, no allocation
+ *
+ * Values 0..31 have a bucket each; above, every power of two is cut into 16 equal buckets, so a
+ * quantile is at most 1/16 (6.25 %) too high. Exact minimum, maximum, sum and count are kept beside.
+ */
+#ifndef SIM_HIST_H
+#define SIM_HIST_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HIST_SUB 16u				/* buckets a power of two */
+#define HIST_BUCKETS (32u + (64u - 5u) * HIST_SUB)
+
+struct hist {
+	uint64_t n, sum, min, max;
+	uint64_t bucket[HIST_BUCKETS];
+};
+
+void hist_add(struct hist *h, uint64_t v);
+void hist_merge(struct hist *into, const struct hist *from);
+
+/* The value at or below which ppm / 10^6 of the samples lie (bucket's upper edge, at most max); 0 when empty. */
+uint64_t hist_quantile(const struct hist *h, uint64_t ppm);
+
+/* Integer mean, rounded down; 0 when empty. */
+uint64_t hist_mean(const struct hist *h);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
