@@ -75,12 +75,15 @@ struct block {
 	/* hot: read or written at every step */
 	struct block *next, *prev;		/* in its slot of the wheel */
 	uint64_t wake_cyc;			/* cycle of the pending wake-up, CYCLE_NEVER when none */
-	uint64_t rearm_cyc;			/* earliest cycle asked for by channels during this step */
+	uint64_t rearm_cyc;			/* earliest cycle asked for by channels and pools in this step */
 	uint64_t cycle;				/* being executed, in the block's own clock */
 	uint64_t now_ps;			/* time of that clock edge */
 	uint64_t (*step)(struct block *b);	/* = cls->step */
 	struct domain *dom;			/* its clock */
+	uint64_t in_pending;			/* bit i: input channel i holds a message */
+	struct chan **inputs;			/* its input channels, n_inputs of them, at most 64 */
 	/* cold */
+	uint32_t n_inputs;
 	const struct block_class *cls;
 	struct sim *sim;
 	const char *name;			/* instance path, e.g. "nic0.mtt" */

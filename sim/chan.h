@@ -38,6 +38,7 @@ struct chan {
 	uint32_t head, tail, count, depth;
 	bool is_stalled;	/* producer was refused and is waiting */
 	bool is_plain;		/* one clock of whole picoseconds, no tap, no stall pattern: the fast path */
+	uint8_t in_bit;		/* its bit in consumer->in_pending */
 	uint32_t latency;	/* cycles: of the producer for messages, of the consumer for credits */
 	uint64_t latency_ps;	/* when is_plain */
 	struct block *producer, *consumer;
@@ -45,7 +46,7 @@ struct chan {
 	uint64_t pushes;
 	uint64_t stall_ps;	/* time from a refusal to the next push */
 	uint64_t stall_from_ps;
-	uint32_t max_count;
+	uint64_t wait_ps;	/* time that messages waited, visible, to be popped */
 	/* cold */
 	uint32_t elem_size;
 	const char *type;	/* message name, e.g. "dma_req" */
@@ -53,7 +54,7 @@ struct chan {
 	const struct field *out, *in; /* rows of the two ports */
 	uint32_t index;
 	enum stall stall_msg, stall_credit;
-	struct rng rng;		/* of the random stall pattern */
+	struct rng rng, rng_credit; /* of the random stall patterns */
 	uint64_t last_ready_ps;
 	struct chan_tap *taps;
 };
@@ -102,10 +103,10 @@ static inline void chan_pushed(struct chan *c)
 	}
 	*chan_stamp(c, c->tail) = p->now_ps + c->latency_ps;
 	c->tail = c->tail + 1 == c->depth ? 0 : c->tail + 1;
-	if (++c->count > c->max_count)
-		c->max_count = c->count;
-	if (c->count == 1)
+	if (c->count++ == 0) {
+		c->consumer->in_pending |= 1ull << c->in_bit;
 		block_wake(c->consumer, p->cycle + c->latency);
+	}
 }
 
 /* Copy one message in. The caller has checked chan_can_push(). */
@@ -134,18 +135,15 @@ static inline void chan_pop(struct chan *c)
 		chan_popped_slow(c);
 		return;
 	}
+	c->wait_ps += b->now_ps - *chan_stamp(c, c->head);
 	*chan_stamp(c, c->head) = b->now_ps + c->latency_ps;
 	c->head = c->head + 1 == c->depth ? 0 : c->head + 1;
-	c->count--;
+	if (--c->count == 0)
+		b->in_pending &= ~(1ull << c->in_bit);
+	else if (*chan_stamp(c, c->head) <= b->now_ps)
+		b->rearm_cyc = b->cycle + 1;
 	if (__builtin_expect(c->is_stalled, 0))
 		block_wake(c->producer, b->cycle + c->latency);
-	if (c->count) {
-		uint64_t ready = *chan_stamp(c, c->head);
-		uint64_t cyc = ready <= b->now_ps ? b->cycle + 1 : block_cycle_at(b, ready);
-
-		if (cyc < b->rearm_cyc)
-			b->rearm_cyc = cyc;
-	}
 }
 
 /* Attach 't' (kept by the caller, which outlives the run). Allowed before the run only. */

@@ -33,6 +33,13 @@ struct chan *netlist_connect(struct sim *s, struct block *from, const char *out,
 			     const char *in, uint32_t depth, uint32_t latency);
 
 /*
+ * The same without port rows, for test benches: a channel of messages of 'elem_size' bytes that the caller
+ * stores in the blocks' members itself.
+ */
+struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block *to, uint32_t elem_size,
+				 uint32_t depth, uint32_t latency);
+
+/*
  * Finish: check that every port is connected, apply stall patterns, build and reset every block and
  * schedule each for its cycle 0. Call once.
  */

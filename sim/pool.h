@@ -23,7 +23,7 @@ struct pool {
 	unsigned char *mem;	/* n x stride, cache-line aligned */
 	uint32_t *refs;		/* per buffer */
 	uint32_t *link;		/* per buffer: next free */
-	uint64_t *freed_ps;	/* per buffer: when the last reference was dropped */
+	uint64_t *usable_ps;	/* per free buffer: first time at which it may be taken */
 	uint32_t n, stride, size;
 	uint32_t id;		/* in sim->pools */
 	uint32_t free_head, free_tail; /* FIFO of free buffers, oldest first; n = none */
@@ -31,7 +31,6 @@ struct pool {
 	bool is_starved;
 	struct block *owner;
 	/* statistics */
-	uint32_t max_in_use;
 	uint64_t allocs;
 };
 
@@ -43,10 +42,10 @@ struct pool *pool_create(struct block *owner, uint32_t n, uint32_t size);
 /* True when a buffer can be taken at the owner's current edge. Pure. */
 static inline bool pool_can_alloc(const struct pool *p)
 {
-	return p->free_head != p->n && p->freed_ps[p->free_head] < p->owner->now_ps;
+	return p->free_head != p->n && p->usable_ps[p->free_head] <= p->owner->now_ps;
 }
 
-/* Ask to be woken when a buffer can be taken. Returns CYCLE_NEVER, or the next cycle if that is enough. */
+/* Ask to be woken when a buffer can be taken; returns CYCLE_NEVER, as chan_stall does. */
 uint64_t pool_stall(struct pool *p);
 
 /* Take a buffer with one reference; the caller has checked pool_can_alloc(). Contents are undefined. */

@@ -32,6 +32,7 @@ struct domain {
 	struct block *overflow;			 /* sorted circular list, beyond the far wheel */
 };
 
+/* Order of the blocks within an edge: as they were woken, or for tests that it does not matter. */
 enum step_order { ORDER_FORWARD, ORDER_REVERSED, ORDER_SHUFFLED };
 
 enum sim_end {
@@ -71,6 +72,8 @@ struct sim {
 	uint32_t n_domains;
 	void **allocs;			/* freed by sim_destroy */
 	uint32_t n_allocs, cap_allocs;
+	struct block **scratch;		/* blocks of one edge, when the order is not forward */
+	struct rng order_rng;
 	bool stop;
 };
 
@@ -118,6 +121,9 @@ static inline uint64_t block_cycle_at(const struct block *b, uint64_t ps)
 
 /* Cycles of the clock of 'b' that cover 'ps' picoseconds (rounded up). */
 uint64_t block_cycles_of_ps(const struct block *b, uint64_t ps);
+
+/* Step every block of the edge d->next_cyc. Only sim_run calls it. */
+void domain_run_edge(struct domain *d);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim.c - the run loop over clock domains, and what a net-list owns
+ */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+
+#include "sim/pool.h"
+
+#define PROGRESS_STEPS (1ull << 18)
+
+void sim_init(struct sim *s, uint64_t seed)
+{
+	*s = (struct sim){ .until_ps = TIME_NEVER, .seed = seed };
+	rng_seed(&s->order_rng, "step order", seed);
+}
+
+void sim_destroy(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		if (s->blocks[i]->cls->destroy)
+			s->blocks[i]->cls->destroy(s->blocks[i]);
+	for (uint32_t i = 0; i < s->n_allocs; i++)
+		free(s->allocs[i]);
+	for (uint32_t i = 0; i < s->n_domains; i++)
+		free(s->domains[i]);
+	free(s->allocs);
+	free(s->blocks);
+	free(s->chans);
+	free(s->pools);
+	free(s->scratch);
+	*s = (struct sim){ 0 };
+}
+
+void *sim_alloc(struct sim *s, size_t n, size_t size)
+{
+	if (s->n_allocs == s->cap_allocs) {
+		s->cap_allocs = s->cap_allocs ? 2 * s->cap_allocs : 64;
+		s->allocs = x_realloc(s->allocs, s->cap_allocs * sizeof(*s->allocs));
+	}
+	return s->allocs[s->n_allocs++] = x_calloc(n, size);
+}
+
+void *block_alloc(struct block *b, size_t n, size_t size)
+{
+	return sim_alloc(b->sim, n, size);
+}
+
+struct domain *sim_domain(struct sim *s, uint64_t hz)
+{
+	struct domain *d;
+
+	for (uint32_t i = 0; i < s->n_domains; i++)
+		if (s->domains[i]->hz == hz)
+			return s->domains[i];
+	SIM_CHECK(s->n_domains < SIM_MAX_DOMAINS && hz >= 1 && hz <= PS_PER_S, NULL);
+	d = x_calloc(1, sizeof(*d));
+	d->hz = hz;
+	d->period_q = PS_PER_S / hz;
+	d->period_r = PS_PER_S % hz;
+	d->period_den = hz;
+	d->next_cyc = CYCLE_NEVER;
+	d->next_ps = TIME_NEVER;
+	d->sim = s;
+	return s->domains[s->n_domains++] = d;
+}
+
+static struct domain *earliest(const struct sim *s)
+{
+	struct domain *d = s->domains[0];
+
+	for (uint32_t i = 1; i < s->n_domains; i++)
+		if (s->domains[i]->next_ps < d->next_ps)
+			d = s->domains[i];
+	return d;
+}
+
+enum sim_end sim_run(struct sim *s)
+{
+	uint64_t report_at = s->steps + PROGRESS_STEPS;
+	enum sim_end end = SIM_END_RUNNING;
+
+	SIM_CHECK(s->n_domains > 0, NULL);
+	if (s->order != ORDER_FORWARD)
+		s->scratch = x_realloc(s->scratch, s->n_blocks * sizeof(*s->scratch));
+	while (end == SIM_END_RUNNING) {
+		struct domain *d = earliest(s);
+
+		if (d->next_ps > s->now_ps && s->observer)
+			s->observer->time_done(s->observer, s->now_ps);
+		if (d->next_ps > s->now_ps && s->stop) {
+			end = SIM_END_STOPPED;
+		} else if (d->next_ps == TIME_NEVER) {
+			end = SIM_END_IDLE;
+		} else if (d->next_ps > s->until_ps) {
+			end = SIM_END_UNTIL;
+		} else {
+			s->now_ps = d->next_ps;
+			domain_run_edge(d);
+			if (s->progress && s->steps >= report_at) {
+				s->progress(s, s->progress_arg);
+				report_at = s->steps + PROGRESS_STEPS;
+			}
+		}
+	}
+	return end;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wheel.c - one clock domain: exact edges, and the timing wheel of its sleeping blocks
+ *
+ * A block has at most one pending wake-up, its earliest, so the queue is the blocks themselves, linked
+ * into circular lists: a near wheel with a slot for each cycle of the current page, a far wheel with a
+ * slot for each page, and a sorted list beyond it. Where a block hangs follows from its wake-up cycle and
+ * the current page, so waking is unlink and link: no allocation, no comparison of events, and a cost that
+ * does not grow with the number of blocks pending.
+ */
+#include <stdlib.h>
+
+#include "sim/chan.h"
+
+__extension__ typedef unsigned __int128 u128;
+
+/* ---- time ---- */
+
+uint64_t domain_edge_slow(const struct domain *d, uint64_t cyc)
+{
+	return cyc * d->period_q + (uint64_t)((u128)cyc * d->period_r / d->period_den);
+}
+
+uint64_t domain_cycle_at(const struct domain *d, uint64_t ps)
+{
+	uint64_t cyc;
+
+	if (d->period_r == 0)
+		return ceil_div(ps, d->period_q);
+	cyc = (uint64_t)((u128)ps * d->hz / PS_PER_S);
+	while (domain_edge_slow(d, cyc) < ps)
+		cyc++;
+	return cyc;
+}
+
+uint64_t block_cycles_of_ps(const struct block *b, uint64_t ps)
+{
+	return (uint64_t)(((u128)ps * b->dom->hz + PS_PER_S - 1) / PS_PER_S);
+}
+
+/* ---- lists ---- */
+
+static void list_append(struct block **head, struct block *b)
+{
+	struct block *h = *head;
+
+	if (!h) {
+		b->next = b->prev = b;
+		*head = b;
+		return;
+	}
+	b->next = h;
+	b->prev = h->prev;
+	h->prev->next = b;
+	h->prev = b;
+}
+
+static void list_remove(struct block **head, struct block *b)
+{
+	if (b->next == b) {
+		*head = NULL;
+		return;
+	}
+	b->prev->next = b->next;
+	b->next->prev = b->prev;
+	if (*head == b)
+		*head = b->next;
+}
+
+/* Keep the overflow list sorted: the place is looked for from the end, where later wake-ups arrive. */
+static void overflow_insert(struct domain *d, struct block *b)
+{
+	struct block *at;
+
+	if (!d->overflow || b->wake_cyc < d->overflow->wake_cyc) {
+		list_append(&d->overflow, b);
+		d->overflow = b;
+		return;
+	}
+	for (at = d->overflow->prev; at->wake_cyc > b->wake_cyc; at = at->prev)
+		;
+	b->prev = at;
+	b->next = at->next;
+	at->next->prev = b;
+	at->next = b;
+}
+
+/* ---- the wheel ---- */
+
+static void wheel_link(struct domain *d, struct block *b)
+{
+	uint64_t page = b->wake_cyc >> WHEEL_BITS, ahead = page - d->page;
+
+	SIM_CHECK(page >= d->page, b);
+	if (ahead == 0) {
+		uint32_t s = b->wake_cyc & (WHEEL_SLOTS - 1);
+
+		list_append(&d->near[s], b);
+		d->near_used[s / 64] |= 1ull << (s % 64);
+	} else if (ahead < WHEEL_PAGES) {
+		uint32_t s = page & (WHEEL_PAGES - 1);
+
+		list_append(&d->far[s], b);
+		d->far_used[s / 64] |= 1ull << (s % 64);
+	} else {
+		overflow_insert(d, b);
+	}
+}
+
+static void wheel_unlink(struct domain *d, struct block *b)
+{
+	uint64_t page = b->wake_cyc >> WHEEL_BITS, ahead = page - d->page;
+
+	if (ahead == 0) {
+		uint32_t s = b->wake_cyc & (WHEEL_SLOTS - 1);
+
+		list_remove(&d->near[s], b);
+		if (!d->near[s])
+			d->near_used[s / 64] &= ~(1ull << (s % 64));
+	} else if (ahead < WHEEL_PAGES) {
+		uint32_t s = page & (WHEEL_PAGES - 1);
+
+		list_remove(&d->far[s], b);
+		if (!d->far[s])
+			d->far_used[s / 64] &= ~(1ull << (s % 64));
+	} else {
+		list_remove(&d->overflow, b);
+	}
+}
+
+void block_wake(struct block *b, uint64_t cyc)
+{
+	struct domain *d = b->dom;
+
+	if (b->wake_cyc <= cyc)
+		return;
+	if (b->wake_cyc != CYCLE_NEVER)
+		wheel_unlink(d, b);
+	b->wake_cyc = cyc;
+	wheel_link(d, b);
+	if (cyc < d->next_cyc) {
+		d->next_cyc = cyc;
+		d->next_ps = domain_edge(d, cyc);
+	}
+}
+
+/* First set bit at or after 'from' of a map of n bits, or n. */
+static uint32_t bit_next(const uint64_t *map, uint32_t n, uint32_t from)
+{
+	uint32_t w = from / 64;
+	uint64_t rest;
+
+	if (from >= n)
+		return n;
+	rest = map[w] >> (from % 64);
+	if (rest)
+		return from + (uint32_t)__builtin_ctzll(rest);
+	while (++w < n / 64)
+		if (map[w])
+			return w * 64 + (uint32_t)__builtin_ctzll(map[w]);
+	return n;
+}
+
+/* Earliest wake-up on the far wheel and beyond: the first page in use holds it, in no order. */
+static uint64_t far_next(const struct domain *d)
+{
+	uint32_t here = d->page & (WHEEL_PAGES - 1);
+	uint32_t s = bit_next(d->far_used, WHEEL_PAGES, here + 1);
+	uint64_t first = CYCLE_NEVER;
+	const struct block *b;
+
+	if (s == WHEEL_PAGES)
+		s = bit_next(d->far_used, WHEEL_PAGES, 0);
+	if (s == WHEEL_PAGES)
+		return d->overflow ? d->overflow->wake_cyc : CYCLE_NEVER;
+	b = d->far[s];
+	do {
+		first = min_u64(first, b->wake_cyc);
+		b = b->next;
+	} while (b != d->far[s]);
+	return first;
+}
+
+static void find_next(struct domain *d, uint64_t after)
+{
+	uint32_t s = bit_next(d->near_used, WHEEL_SLOTS, (uint32_t)(after & (WHEEL_SLOTS - 1)) + 1);
+
+	d->next_cyc = s < WHEEL_SLOTS ? (d->page << WHEEL_BITS) + s : far_next(d);
+	d->next_ps = d->next_cyc == CYCLE_NEVER ? TIME_NEVER : domain_edge(d, d->next_cyc);
+}
+
+/* Make 'page' the current one: its blocks move to the near wheel, those in reach to the far wheel. */
+static void turn_page(struct domain *d, uint64_t page)
+{
+	uint32_t s = page & (WHEEL_PAGES - 1);
+	struct block *b, *list = d->far[s];
+
+	d->far[s] = NULL;
+	d->far_used[s / 64] &= ~(1ull << (s % 64));
+	d->page = page;
+	while ((b = list)) {
+		list_remove(&list, b);
+		wheel_link(d, b);
+	}
+	while ((b = d->overflow) && (b->wake_cyc >> WHEEL_BITS) - page < WHEEL_PAGES) {
+		list_remove(&d->overflow, b);
+		wheel_link(d, b);
+	}
+}
+
+/* ---- one edge ---- */
+
+/* Earliest cycle at which the head of an input that is not visible yet becomes so. */
+static uint64_t inputs_next(const struct block *b)
+{
+	uint64_t pending = b->in_pending, first = TIME_NEVER;
+
+	while (pending) {
+		const struct chan *c = b->inputs[__builtin_ctzll(pending)];
+		uint64_t ready = *chan_stamp(c, c->head);
+
+		pending &= pending - 1;
+		if (ready > b->now_ps && ready < first)
+			first = ready;
+	}
+	if (first == TIME_NEVER)
+		return CYCLE_NEVER;
+	if (first - b->now_ps <= b->dom->period_q)
+		return b->cycle + 1;
+	return block_cycle_at(b, first);
+}
+
+static void step_block(struct domain *d, struct block *b, uint64_t cyc)
+{
+	struct sim *s = d->sim;
+	uint64_t at;
+
+	b->wake_cyc = CYCLE_NEVER;
+	b->rearm_cyc = CYCLE_NEVER;
+	b->cycle = cyc;
+	b->now_ps = s->now_ps;
+	at = b->step(b);
+	s->steps++;
+	if (__builtin_expect(s->observer != NULL, 0))
+		s->observer->stepped(s->observer, b);
+	at = min_u64(at, b->rearm_cyc);
+	if (b->in_pending)
+		at = min_u64(at, inputs_next(b));
+	if (__builtin_expect(s->every_cycle, 0))
+		at = cyc + 1;
+	if (at != CYCLE_NEVER) {
+		SIM_CHECK(at > cyc, b);
+		block_wake(b, at);
+	}
+}
+
+/* As the list says, which is the order in which the blocks were woken. */
+static void run_forward(struct domain *d, struct block **list, uint64_t cyc)
+{
+	struct block *b;
+
+	while ((b = *list)) {
+		__builtin_prefetch(b->next, 1);
+		list_remove(list, b);
+		step_block(d, b, cyc);
+	}
+}
+
+static int by_index_descending(const void *a, const void *b)
+{
+	const struct block *x = *(struct block *const *)a, *y = *(struct block *const *)b;
+
+	return x->index < y->index ? 1 : -1;
+}
+
+static void run_ordered(struct domain *d, struct block **list, uint64_t cyc)
+{
+	struct sim *s = d->sim;
+	uint32_t n = 0;
+	struct block *b;
+
+	while ((b = *list)) {
+		list_remove(list, b);
+		s->scratch[n++] = b;
+	}
+	qsort(s->scratch, n, sizeof(*s->scratch), by_index_descending);
+	for (uint32_t i = n; s->order == ORDER_SHUFFLED && i > 1; i--) {
+		uint32_t j = (uint32_t)rng_below(&s->order_rng, i);
+
+		b = s->scratch[j];
+		s->scratch[j] = s->scratch[i - 1];
+		s->scratch[i - 1] = b;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		step_block(d, s->scratch[i], cyc);
+}
+
+void domain_run_edge(struct domain *d)
+{
+	uint64_t cyc = d->next_cyc;
+	uint32_t s = cyc & (WHEEL_SLOTS - 1);
+	struct block *list;
+
+	if (cyc >> WHEEL_BITS != d->page)
+		turn_page(d, cyc >> WHEEL_BITS);
+	list = d->near[s];
+	d->near[s] = NULL;
+	d->near_used[s / 64] &= ~(1ull << (s % 64));
+	if (d->sim->order == ORDER_FORWARD)
+		run_forward(d, &list, cyc);
+	else
+		run_ordered(d, &list, cyc);
+	find_next(d, cyc);
+}
