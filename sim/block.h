@@ -131,8 +131,20 @@ void *block_alloc(struct block *b, size_t n, size_t size);
 uint64_t field_get(const void *obj, const struct field *f);
 void field_set(void *obj, const struct field *f, uint64_t v);
 
+/* Loop over the rows of a table. */
+#define FIELDS_EACH(f, fields) for ((f) = (fields); (f)->kind != FIELD_END; (f)++)
+
+/* The histogram that HIST row 'f' describes, in the struct at 'obj'. */
+const struct hist *field_hist(const void *obj, const struct field *f);
+
+/* The row of this kind and name, the n-th row of this kind (from 0), or NULL; how many rows of a kind. */
+const struct field *field_find(const struct field *fields, enum field_kind kind, const char *name);
+const struct field *field_nth(const struct field *fields, enum field_kind kind, unsigned n);
+unsigned field_count(const struct field *fields, enum field_kind kind);
+
 /* The rows that every block has besides its own: clock, impl, stall_in, stall_out. */
 extern const struct field block_common_fields[];
+extern const char *const block_impl_names[];	/* "c", "rtl", NULL */
 
 /* Patterns of artificial stalls, for tests: they may change times, never results. */
 enum stall { STALL_NONE, STALL_ALTERNATE, STALL_RANDOM, STALL_LONG };

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,6 +41,9 @@ const char *err_nearest(const char *word, const char *const *names, size_t n);
 
 /* Print instance, cycle, place and condition to stderr, then abort. 'b' may be NULL. */
 __attribute__((noreturn)) void sim_check_failed(const char *cond, const char *file, int line, const struct block *b);
+
+/* Called by sim_check_failed before it aborts, when set: prints what else is known (the event log). */
+extern void (*sim_check_report)(FILE *f);
 
 /* Allocation while the net-list is built. Zeroed memory; never NULL: out of memory aborts. */
 void *x_calloc(size_t n, size_t size);
