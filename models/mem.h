@@ -22,7 +22,8 @@ struct mem {
 	uint8_t **chunk;	/* by address / MEM_CHUNK; NULL = nothing there */
 	uint32_t *frame_cq;	/* by address / 4 KiB: 1 + index of the CQ whose ring lies in that frame, 0 = none */
 	uint64_t n_chunk;
-	uint64_t next_pa;	/* bump allocator, multiple of MEM_CHUNK */
+	uint64_t next_pa;	/* first address never handed out, multiple of MEM_CHUNK */
+	uint64_t pack_pa, pack_end; /* rest of the chunk that small contiguous ranges share */
 	uint64_t small_base;	/* current chunk of scattered 4 KiB frames */
 	uint32_t small_used;
 };
@@ -30,7 +31,10 @@ struct mem {
 void mem_init(struct mem *m);
 void mem_destroy(struct mem *m);
 
-/* Physically contiguous, zeroed, aligned to 'align' (a power of two, at least 64). Returns the address. */
+/*
+ * Physically contiguous, zeroed, aligned to 'align' (a power of two, at least 64). Small ranges share chunks;
+ * with an 'align' of a page or more, the range has its 4 KiB frames for itself. Returns the address.
+ */
 uint64_t mem_alloc(struct mem *m, uint64_t len, uint64_t align);
 
 /* One zeroed 4 KiB frame, in scattered order. */
