@@ -100,7 +100,7 @@ struct opcode_info {
 	uint8_t place;		/* OPCODE_FIRST, OPCODE_LAST; of requests and responses alike */
 	uint8_t payload;	/* enum payload_rule */
 	bool is_response;	/* goes to the requester */
-	bool takes_rq;		/* consumes a receive WQE */
+	bool takes_rq;		/* needs a new receive WQE (SEND: on First and Only, WRITE: on Last and Only) */
 	uint8_t off[X_COUNT];	/* from the BTH's first byte to each header that follows; 0 = it does not */
 };
 

@@ -111,7 +111,8 @@ enum packet_drop {
 	DROP_PORT,	/* UDP destination port */
 	DROP_TVER,	/* transport version */
 	DROP_OPCODE,	/* unknown opcode */
-	DROP_LENGTH,	/* payload that this opcode cannot carry at any MTU, or pad beyond it */
+	DROP_LENGTH,	/* extended headers and pad do not fit, more than 4096 B of payload, or a
+			   response that cannot carry this payload */
 	DROP_ICRC,
 	DROP_REASONS
 };
@@ -132,6 +133,7 @@ struct packet_view {
 /*
  * Check everything that needs no QP, and fill *v (unspecified unless DROP_NONE is returned). Bytes behind
  * the IP length (padding to the minimum frame) are ignored. The ICRC is not looked at: packet_icrc_ok().
+ * Requests of a length that their opcode forbids pass, for the responder to NAK: opcode_len_ok().
  */
 enum packet_drop packet_parse(const struct packet *p, struct packet_view *v);
 
