@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * qp_sched.c - which send queue has its WQEs fetched next
+ *
+ * Hardware: a table of send-queue counters and a linked list of ready QPs. A QP is ready while it has posted
+ * basic blocks that were not fetched, credits (WQEs that the units behind may still hold for it), no fetch
+ * under way and, with a rate cap, its time has come.
+ *
+ * Modelled: deficit round robin, charged afterwards, because the length of a message is known only once its
+ * WQE was read: a QP with debt pays a quantum at each visit and goes to the end of the list. A visit takes a
+ * cycle and pays for 'quantum' bytes, which is more than any line carries in a cycle: the visits never hold up
+ * the line. A QP alone on the list does not wait (no one is treated unfairly); its debt is forgotten. Rate
+ * caps: a QP whose WQEs carry n bytes is not visited again before n bytes have passed at its rate.
+ * Not modelled: strict priorities between QPs, the memory that holds the table (every QP has its entry).
+ *
+ * Rate: one doorbell, one fetch result, one credit and one visit a cycle. Latency 1 cycle.
+ * Counters: 16 bits in basic blocks, protocol.md section 13 (mlx5 WQE counter).
+ */
+#include "models/msg.h"
+#include "models/nic.h"
+#include "models/qp_list.h"
+
+struct sched_qp {
+	int64_t deficit;	/* bytes; negative = debt */
+	uint64_t due_ps;	/* rate cap: not before */
+	uint16_t producer;	/* posted up to here */
+	uint16_t index;		/* fetched up to here */
+	uint16_t credits;	/* WQEs that may still be fetched */
+	bool is_fetching;
+	uint32_t later;		/* next on the list of those that wait for their time */
+};
+
+struct qp_sched {
+	struct block b;
+	/* parameters */
+	uint32_t quantum, wqe_per_qp;
+	/* ports */
+	struct chan *sq_db, *fetched, *credit, *fetch;
+	/* state */
+	struct sched_qp *qp;
+	struct qp_list ready;
+	uint32_t *links;
+	uint32_t later;		/* earliest of the QPs that wait for their time, or QP_LIST_END */
+	uint32_t n_ready, n_fetching;
+	uint16_t turn;		/* low bits of the QP last granted, for the wave */
+	/* statistics */
+	uint64_t doorbells, stale_doorbells, fetches, wqes, visits_in_debt, max_ready;
+};
+
+#define T struct qp_sched
+static const struct field qp_sched_fields[] = {
+	PARAM_BYTES(T, quantum, 4096, 256, 1 * MIB, "debt that a QP pays at each visit",
+		    "declared: one packet of the largest MTU"),
+	PARAM(T, wqe_per_qp, 128, 1, 32768, "WQE", "WQEs of one QP held in the units behind at most",
+	      "declared: as many as rxe keeps packets unacknowledged"),
+	PORT_IN(T, sq_db, sq_db, "rung doorbells, in order per QP"),
+	PORT_IN(T, fetched, sq_fetched, "what fetches brought"),
+	PORT_IN(T, credit, sq_credit, "WQEs that the requester released"),
+	PORT_OUT(T, fetch, sq_fetch, "fetch orders, at most one per QP under way"),
+	STAT(T, doorbells, "db", "doorbells taken"),
+	STAT(T, stale_doorbells, "db", "doorbells that announced nothing new"),
+	STAT(T, fetches, "req", "fetches ordered"),
+	STAT(T, wqes, "WQE", "WQEs fetched"),
+	STAT(T, visits_in_debt, "visit", "visits at which a QP only paid its debt"),
+	STAT(T, max_ready, "QP", "largest number of ready QPs"),
+	SIGNAL(T, n_ready, 20, "QPs on the ready list"),
+	SIGNAL(T, n_fetching, 20, "fetches under way"),
+	SIGNAL(T, turn, 16, "QP last granted, low 16 bits of its index"),
+	FIELDS_END
+};
+#undef T
+
+static const struct qp_attr *attr_of(const struct qp_sched *s, uint32_t qpi)
+{
+	return &((const struct nic *)s->b.env)->qp[qpi];
+}
+
+static void qp_sched_build(struct block *b)
+{
+	struct qp_sched *s = (struct qp_sched *)b;
+	const struct nic *nic = b->env;
+	size_t n = nic->n_qp ? nic->n_qp : 1;
+
+	s->qp = block_alloc(b, n, sizeof(*s->qp));
+	s->links = block_alloc(b, n, sizeof(*s->links));
+}
+
+static void qp_sched_reset(struct block *b)
+{
+	struct qp_sched *s = (struct qp_sched *)b;
+	const struct nic *nic = b->env;
+
+	for (uint32_t i = 0; i < nic->n_qp; i++)
+		s->qp[i] = (struct sched_qp){ .credits = (uint16_t)s->wqe_per_qp, .later = QP_LIST_OFF };
+	qp_list_init(&s->ready, s->links, nic->n_qp);
+	s->later = QP_LIST_END;
+	s->n_ready = s->n_fetching = 0;
+	s->turn = 0;
+}
+
+/* Put 'qpi' among those that wait for their time, sorted by it. */
+static void wait_for_time(struct qp_sched *s, uint32_t qpi)
+{
+	uint32_t *at = &s->later;
+
+	while (*at != QP_LIST_END && s->qp[*at].due_ps <= s->qp[qpi].due_ps)
+		at = &s->qp[*at].later;
+	s->qp[qpi].later = *at;
+	*at = qpi;
+}
+
+/* Put 'qpi' on the list it belongs to, if it is ready. */
+static void consider(struct qp_sched *s, uint32_t qpi)
+{
+	struct sched_qp *q = &s->qp[qpi];
+
+	if (q->is_fetching || !q->credits || q->producer == q->index || q->later != QP_LIST_OFF)
+		return;
+	if (q->due_ps > s->b.now_ps)
+		wait_for_time(s, qpi);
+	else
+		qp_list_add(&s->ready, qpi);
+}
+
+static void take_doorbell(struct qp_sched *s)
+{
+	const struct sq_db *m = sq_db_peek(s->sq_db);
+	struct sched_qp *q;
+	uint16_t ahead;
+
+	if (!m)
+		return;
+	q = &s->qp[m->qpi];
+	ahead = (uint16_t)(m->producer - q->producer);
+	s->doorbells++;
+	/* More than the ring holds: the counter would go back, as after two rings that overtook each other. */
+	if (ahead == 0 || ahead > attr_of(s, m->qpi)->sq_bb) {
+		s->stale_doorbells++;
+	} else {
+		q->producer = m->producer;
+		consider(s, m->qpi);
+	}
+	chan_pop(s->sq_db);
+}
+
+/* Time that 'bytes' take at 'bps'; a message may have 2^31 bytes, for which ps_of_bytes() has no room. */
+static uint64_t ps_at_rate(uint64_t bytes, uint64_t bps)
+{
+	return ps_of_bytes(bytes % MIB, bps) + bytes / MIB * ps_of_bytes(MIB, bps);
+}
+
+static void take_fetched(struct qp_sched *s)
+{
+	const struct sq_fetched *m = sq_fetched_peek(s->fetched);
+	struct sched_qp *q;
+	uint64_t bps;
+
+	if (!m)
+		return;
+	q = &s->qp[m->qpi];
+	bps = attr_of(s, m->qpi)->rate_bps;
+	SIM_CHECK(q->is_fetching && m->n_bb > 0 && m->n_wqe <= q->credits, s);
+	SIM_CHECK(m->n_bb <= (uint16_t)(q->producer - q->index), s);
+	q->is_fetching = false;
+	s->n_fetching--;
+	q->index = (uint16_t)(q->index + m->n_bb);
+	q->credits = (uint16_t)(q->credits - m->n_wqe);
+	q->deficit -= m->bytes;
+	if (bps)
+		q->due_ps = max_u64(q->due_ps, s->b.now_ps) + ps_at_rate(m->bytes, bps);
+	s->wqes += m->n_wqe;
+	consider(s, m->qpi);
+	chan_pop(s->fetched);
+}
+
+static void take_credit(struct qp_sched *s)
+{
+	const struct sq_credit *m = sq_credit_peek(s->credit);
+	struct sched_qp *q;
+
+	if (!m)
+		return;
+	q = &s->qp[m->qpi];
+	SIM_CHECK(q->credits + m->n_wqe <= s->wqe_per_qp, s);
+	q->credits = (uint16_t)(q->credits + m->n_wqe);
+	consider(s, m->qpi);
+	chan_pop(s->credit);
+}
+
+static void order_fetch(struct qp_sched *s, uint32_t qpi)
+{
+	struct sched_qp *q = &s->qp[qpi];
+
+	sq_fetch_push(s->fetch, &(struct sq_fetch){
+		.qpi = qpi, .index = q->index, .n_bb = (uint16_t)(q->producer - q->index),
+		.max_wqe = q->credits });
+	q->is_fetching = true;
+	s->n_fetching++;
+	s->turn = (uint16_t)qpi;
+	s->fetches++;
+}
+
+/* The QP at the head has more debt than this visit pays, and others wait behind it. */
+static bool only_pays(const struct qp_sched *s)
+{
+	return s->ready.n > 1 && s->qp[s->ready.head].deficit + s->quantum <= 0;
+}
+
+/* Visit the QP at the head of the list: it pays, or its WQEs are fetched. */
+static void visit(struct qp_sched *s)
+{
+	struct sched_qp *q;
+	uint32_t qpi;
+
+	if (!s->ready.n)
+		return;
+	q = &s->qp[s->ready.head];
+	if (only_pays(s)) {
+		q->deficit += s->quantum;
+		s->visits_in_debt++;
+		qp_list_add(&s->ready, qp_list_take(&s->ready));
+		return;
+	}
+	if (!chan_can_push(s->fetch)) {
+		chan_stall(s->fetch);
+		return;
+	}
+	qpi = qp_list_take(&s->ready);
+	if (q->deficit <= 0)
+		q->deficit = q->deficit + s->quantum > 0 ? q->deficit + s->quantum : s->quantum;
+	order_fetch(s, qpi);
+}
+
+/* Those whose time has come become ready. */
+static void release_due(struct qp_sched *s)
+{
+	while (s->later != QP_LIST_END && s->qp[s->later].due_ps <= s->b.now_ps) {
+		uint32_t qpi = s->later;
+
+		s->later = s->qp[qpi].later;
+		s->qp[qpi].later = QP_LIST_OFF;
+		qp_list_add(&s->ready, qpi);
+	}
+}
+
+static uint64_t qp_sched_step(struct block *b)
+{
+	struct qp_sched *s = (struct qp_sched *)b;
+	uint64_t next = CYCLE_NEVER;
+
+	visit(s);	/* first: a QP that becomes ready now is visited from the next cycle on */
+	release_due(s);
+	take_fetched(s);
+	take_credit(s);
+	take_doorbell(s);
+	s->n_ready = s->ready.n;
+	s->max_ready = max_u64(s->max_ready, s->n_ready);
+	if (s->later != QP_LIST_END)
+		next = block_cycle_at(b, s->qp[s->later].due_ps);
+	if (s->n_ready && (only_pays(s) || !s->fetch->is_stalled))
+		next = b->cycle + 1;
+	return next;
+}
+
+const struct block_class qp_sched_class = {
+	.name = "qp_sched", .impl = "c", .size = sizeof(struct qp_sched), .fields = qp_sched_fields,
+	.doc = "ready send queues, deficit round robin over them, and credits per QP",
+	.build = qp_sched_build, .reset = qp_sched_reset, .step = qp_sched_step,
+};
