@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * outfile.c - temporary name, rename
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/outfile.h"
+
+bool outfile_open(struct outfile *o, const char *path, struct err *e)
+{
+	size_t n = strlen(path) + sizeof(".tmp-") + 20;
+	struct stat st;
+
+	memset(o, 0, sizeof(*o));
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(e, path, 0, "cannot write: is a directory");
+	o->path = x_strdup(path);
+	o->tmp = x_calloc(n, 1);
+	/* a device such as /dev/stdout is written in place: it has no name to be renamed to */
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		snprintf(o->tmp, n, "%s", path);
+	else
+		snprintf(o->tmp, n, "%s.tmp-%ld", path, (long)getpid());
+	o->f = fopen(o->tmp, "w");
+	if (!o->f) {
+		err_set(e, path, 0, "cannot write: %s", strerror(errno));
+		free(o->path);
+		free(o->tmp);
+		memset(o, 0, sizeof(*o));
+		return false;
+	}
+	return true;
+}
+
+static void outfile_free(struct outfile *o)
+{
+	free(o->path);
+	free(o->tmp);
+	memset(o, 0, sizeof(*o));
+}
+
+bool outfile_commit(struct outfile *o, struct err *e)
+{
+	bool is_ok = !ferror(o->f);
+
+	errno = 0;
+	is_ok = fclose(o->f) == 0 && is_ok;
+	o->f = NULL;
+	if (is_ok && strcmp(o->tmp, o->path) != 0)
+		is_ok = rename(o->tmp, o->path) == 0;
+	if (!is_ok) {
+		err_set(e, o->path, 0, "cannot write: %s", errno ? strerror(errno) : "output error");
+		if (strcmp(o->tmp, o->path) != 0)
+			remove(o->tmp);
+	}
+	outfile_free(o);
+	return is_ok;
+}
+
+void outfile_abort(struct outfile *o)
+{
+	if (!o->f)
+		return;
+	fclose(o->f);
+	if (strcmp(o->tmp, o->path) != 0)
+		remove(o->tmp);
+	outfile_free(o);
+}

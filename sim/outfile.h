@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * outfile.h - a result file that appears whole or not at all
+ *
+ * Written under a temporary name beside the final one and renamed by outfile_commit.
+ */
+#ifndef SIM_OUTFILE_H
+#define SIM_OUTFILE_H
+
+#include <stdio.h>
+
+#include "err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct outfile {
+	FILE *f;		/* NULL when nothing is open */
+	char *path, *tmp;
+};
+
+/* Start writing 'path'. False with 'e' set when it cannot be created. */
+bool outfile_open(struct outfile *o, const char *path, struct err *e);
+
+/* Flush, close and give the file its name. False with 'e' set (and no file left) when anything went wrong. */
+bool outfile_commit(struct outfile *o, struct err *e);
+
+/* Close and remove. Harmless when nothing is open. */
+void outfile_abort(struct outfile *o);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
