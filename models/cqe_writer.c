@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cqe_writer.c - writes completion queue entries into rings in host memory
+ *
+ * Modelled: 64 B CQEs in the mlx5 shape (rdma-core mlx5dv.h, mlx5_cqe64 and mlx5_err_cqe; big-endian), the
+ * owner bit, and overflow: the consumer index is known as of the last read of the CQ's doorbell record, which
+ * is read again when the ring seems full; everything waits for that read. A CQE that finds the ring full even
+ * so is lost and counted. Requester and responder take turns. Not modelled: moderation, event queues, CQE
+ * compression. One CQE a cycle.
+ */
+#include "models/hdr.h"
+#include "models/msg.h"
+#include "models/nic.h"
+#include "sim/pool.h"
+
+#define CQE_BYTES 64u
+#define DBR_BYTES 8u
+#define CI_MASK 0xffffffu	/* the consumer index in a doorbell record has 24 bits */
+
+enum { TAG_CQE, TAG_DBR };
+
+struct cqe_writer {
+	struct block b;
+	/* parameters */
+	uint32_t buffers;
+	/* ports */
+	struct chan *req, *rsp, *dma_rsp, *dma_req;
+	/* state */
+	struct pool *pool;
+	uint32_t *pi, *ci;	/* per CQ: CQEs written; consumer index last read */
+	bool turn_rsp;		/* the responder goes first when both have something */
+	bool dbr_busy, dbr_fresh; /* a doorbell record is being read; has been read for the CQE that waits */
+	uint32_t dbr_buf, dbr_cqi;
+	/* statistics */
+	uint64_t cqes, errors, dbr_reads, overflows;
+};
+
+#define T struct cqe_writer
+static const struct field cqe_writer_fields[] = {
+	PARAM(T, buffers, 32, 2, 4096, "CQE", "CQEs between here and host memory", "declared"),
+	PORT_IN(T, req, cqe_req, "completions of requests"),
+	PORT_IN(T, rsp, cqe_req, "completions of receives"),
+	PORT_IN(T, dma_rsp, dma_rsp, "ends of own transfers"),
+	PORT_OUT(T, dma_req, dma_req, "CQE writes and doorbell record reads"),
+	STAT(T, cqes, "CQE", "completions written"),
+	STAT(T, errors, "CQE", "of these, with an error"),
+	STAT(T, dbr_reads, "req", "doorbell records read because a CQ seemed full"),
+	STAT(T, overflows, "CQE", "completions lost: the CQ was full"),
+	SIGNAL(T, dbr_busy, 1, "a doorbell record is being read"),
+	FIELDS_END
+};
+#undef T
+
+static bool is_error(const struct cqe_req *r)
+{
+	return r->opcode == CQE_REQ_ERR || r->opcode == CQE_RESP_ERR;
+}
+
+/* The 64 bytes; byte offsets as in protocol.md section 13. */
+static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8_t *cqe)
+{
+	const struct nic *nic = w->b.env;
+	const struct cq_attr *cq = &nic->cq[r->cqi];
+	bool owner = (w->pi[r->cqi] & cq->depth) != 0;
+
+	memset(cqe, 0, CQE_BYTES);
+	if (is_error(r)) {
+		cqe[55] = r->syndrome;
+	} else {
+		hdr_put(cqe, 36 * 8, 32, r->imm);
+		hdr_put(cqe, 44 * 8, 32, r->byte_cnt);
+		hdr_put(cqe, 48 * 8, 64, w->b.cycle);
+	}
+	cqe[56] = r->wqe_opcode;
+	hdr_put(cqe, 57 * 8, 24, nic->qp[r->qpi].qpn);
+	hdr_put(cqe, 60 * 8, 16, r->wqe_counter);
+	cqe[63] = (uint8_t)(r->opcode << 4 | r->solicited << 1 | owner);
+}
+
+static void write_cqe(struct cqe_writer *w, const struct cqe_req *r)
+{
+	const struct nic *nic = w->b.env;
+	const struct cq_attr *cq = &nic->cq[r->cqi];
+	struct dma_req d = {
+		.addr = cq->pa + (w->pi[r->cqi] & (cq->depth - 1)) * CQE_BYTES,
+		.key = KEY_PHYS, .len = CQE_BYTES, .buf = pool_alloc(w->pool), .tag = TAG_CQE, .is_write = 1,
+		.cls = DMA_CQE, .op = r->op,
+	};
+
+	build_cqe(w, r, buf_data(w->b.sim, d.buf));
+	dma_req_push(w->dma_req, &d);
+	w->pi[r->cqi]++;
+	w->cqes++;
+	w->errors += is_error(r);
+}
+
+/* Read the doorbell record of CQ 'cqi' anew. */
+static void read_dbr(struct cqe_writer *w, uint32_t cqi)
+{
+	const struct nic *nic = w->b.env;
+
+	w->dbr_buf = pool_alloc(w->pool);
+	w->dbr_cqi = cqi;
+	w->dbr_busy = true;
+	w->dbr_reads++;
+	dma_req_push(w->dma_req, &(struct dma_req){
+		.addr = nic->cq[cqi].dbr_pa, .key = KEY_PHYS, .len = DBR_BYTES, .buf = w->dbr_buf,
+		.tag = TAG_DBR, .cls = DMA_DBR, .op = OP_NONE });
+}
+
+static void take_dma_rsp(struct cqe_writer *w)
+{
+	const struct dma_rsp *r = dma_rsp_peek(w->dma_rsp);
+
+	if (!r)
+		return;
+	if (r->tag == TAG_DBR) {
+		const uint8_t *dbr = buf_data(w->b.sim, w->dbr_buf);
+		uint32_t pi = w->pi[w->dbr_cqi];
+
+		/* the full index: the latest one with these 24 bits that is not ahead of the producer */
+		w->ci[w->dbr_cqi] = pi - ((pi - (uint32_t)hdr_get(dbr, 0, 32)) & CI_MASK);
+		buf_unref(&w->b, w->dbr_buf);
+		w->dbr_busy = false;
+		w->dbr_fresh = true;
+	}
+	chan_pop(w->dma_rsp);
+}
+
+/* The port to serve: the one whose turn it is, unless only the other has something. */
+static struct chan *pick(const struct cqe_writer *w)
+{
+	struct chan *first = w->turn_rsp ? w->rsp : w->req, *second = w->turn_rsp ? w->req : w->rsp;
+
+	if (cqe_req_peek(first))
+		return first;
+	return cqe_req_peek(second) ? second : NULL;
+}
+
+static uint64_t cqe_writer_step(struct block *b)
+{
+	struct cqe_writer *w = (struct cqe_writer *)b;
+	const struct nic *nic = b->env;
+	const struct cqe_req *r;
+	struct chan *port;
+	bool is_full;
+
+	take_dma_rsp(w);
+	if (w->dbr_busy)
+		return CYCLE_NEVER;
+	port = pick(w);
+	if (!port)
+		return CYCLE_NEVER;
+	r = cqe_req_peek(port);
+	is_full = w->pi[r->cqi] - w->ci[r->cqi] >= nic->cq[r->cqi].depth;
+	if (is_full && w->dbr_fresh) {
+		w->overflows++;
+	} else {
+		if (!chan_can_push(w->dma_req))
+			return chan_stall(w->dma_req);
+		if (!pool_can_alloc(w->pool))
+			return pool_stall(w->pool);
+		if (is_full) {
+			read_dbr(w, r->cqi);
+			w->turn_rsp = port == w->rsp;	/* the CQE that waits comes next */
+			return CYCLE_NEVER;
+		}
+		write_cqe(w, r);
+	}
+	w->dbr_fresh = false;
+	w->turn_rsp = port == w->req;
+	chan_pop(port);
+	return pick(w) ? b->cycle + 1 : CYCLE_NEVER;
+}
+
+static void cqe_writer_build(struct block *b)
+{
+	struct cqe_writer *w = (struct cqe_writer *)b;
+	const struct nic *nic = b->env;
+
+	w->pool = pool_create(b, w->buffers, CQE_BYTES);
+	w->pi = block_alloc(b, nic->n_cq, sizeof(*w->pi));
+	w->ci = block_alloc(b, nic->n_cq, sizeof(*w->ci));
+}
+
+static void cqe_writer_reset(struct block *b)
+{
+	struct cqe_writer *w = (struct cqe_writer *)b;
+	const struct nic *nic = b->env;
+
+	memset(w->pi, 0, nic->n_cq * sizeof(*w->pi));
+	memset(w->ci, 0, nic->n_cq * sizeof(*w->ci));
+	w->turn_rsp = w->dbr_busy = w->dbr_fresh = false;
+	w->dbr_buf = BUF_NONE;
+	w->dbr_cqi = CQI_NONE;
+}
+
+const struct block_class cqe_writer_class = {
+	.name = "cqe_writer", .impl = "c", .size = sizeof(struct cqe_writer), .fields = cqe_writer_fields,
+	.doc = "writes completions into rings in host memory, watching for overflow",
+	.build = cqe_writer_build, .reset = cqe_writer_reset, .step = cqe_writer_step,
+};
