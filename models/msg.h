@@ -21,7 +21,12 @@
 #define OP_NONE 0u		/* no oplog row */
 #define KEY_PHYS 0xffffffffu	/* dma_req: the address is a bus address, no translation */
 
-enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL };
+/*
+ * CPU_COPY is a store whose 'len' bytes come from memory: from the physical address in data[0..7] (little-endian;
+ * the range lies within one 4 KiB frame). Inline data are copied so, in program order, by the one place that
+ * touches memory.
+ */
+enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL, CPU_COPY };
 enum tlp_kind { TLP_MWR, TLP_MRD, TLP_CPLD };
 
 /* What a transfer on the PCIe link is for; statistics are kept for each. */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.h - what the host-side blocks of one host share: their 'env'
+ *
+ * Filled at set-up. The driver's state (rings as the CPU knows them) belongs to the workload block once the
+ * run has begun; host_mem reads nic, mem and oplog only.
+ */
+#ifndef MODELS_HOST_H
+#define MODELS_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "models/mem.h"
+#include "models/nic.h"
+#include "models/oplog.h"
+#include "models/trace.h"
+
+struct block;
+struct system;
+
+#define TICKET_NONE UINT32_MAX
+
+/* A work request between its post and its completion, as the driver remembers it. */
+struct wr_entry {
+	uint64_t wr_id;
+	uint32_t op;		/* oplog row */
+	uint32_t ticket;	/* the caller's: who waits for it */
+	uint16_t index;		/* WQE counter: its first basic block (send), its WQE (receive) */
+	bool is_signaled;
+};
+
+/* One of a QP's two queues, in work requests. */
+struct wr_ring {
+	struct wr_entry *entry;	/* a power of two of them */
+	uint32_t mask;
+	uint32_t depth;		/* work requests it takes, at most mask + 1 */
+	uint32_t head, tail;	/* posted, retired; running */
+};
+
+/* The driver's side of a QP; index as in nic->qp. */
+struct drv_qp {
+	struct wr_ring sq, rq;
+	uint16_t sq_bb;		/* next basic block of the send queue */
+	uint16_t sq_rung;	/* producer at the last doorbell */
+	uint8_t last_ctrl[8];	/* first control qword of the last WQE posted: what the doorbell carries */
+	uint32_t max_inline;
+	bool sig_all;
+};
+
+/* The driver's side of a CQ; index as in nic->cq. */
+struct drv_cq {
+	uint32_t ci;		/* CQEs consumed, running */
+	uint32_t ci_written;	/* as last stored to the doorbell record */
+	uint32_t outstanding;	/* work requests posted whose completion would come here */
+	uint8_t log_depth;
+	uint8_t arm_sn;		/* sequence number of req_notify, 2 bits */
+	bool is_polling;	/* a poll is on its way or waits at the memory */
+	uint32_t next_poll;	/* list of CQs to be polled: index + 1 */
+};
+
+struct host {
+	struct nic *nic;
+	struct mem *mem;
+	struct space *space;
+	struct oplog *oplog;	/* of the whole system */
+	struct trace *trace;
+	struct system *system;
+	const char *name;	/* in the trace */
+	uint32_t index;		/* in the trace */
+	/* driver */
+	struct drv_qp *qp;
+	struct drv_cq *cq;
+	uint32_t cap_qp, cap_cq;
+	uint32_t next_key, next_qpn; /* candidates for numbers to be assigned */
+	bool refuse_misaligned;	/* posts refuse atomics whose remote address is not a multiple of 8 */
+	/* records of the trace (recs.h) */
+	struct block *cpu;	/* the workload; NULL until it is built */
+	uint32_t primed_head, primed_tail; /* records read before time 0 */
+	uint32_t inbox;		/* records whose last dependency was met */
+};
+
+#endif
