@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c - the command line: picks a command, prints its mistake, exits
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/command.h"
+
+static void usage(FILE *to)
+{
+	fprintf(to, "usage: rnicsim COMMAND ...\n\n");
+	for (const struct command *const *c = command_list; *c; c++)
+		fprintf(to, "  rnicsim %s %s\n      %s\n", (*c)->name, (*c)->usage, (*c)->doc);
+}
+
+static const struct command *find(const char *name)
+{
+	for (const struct command *const *c = command_list; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+static void unknown(const char *name)
+{
+	const char *names[32];
+	const char *near;
+	size_t n = 0;
+
+	for (const struct command *const *c = command_list; *c && n < ARRAY_LEN(names); c++)
+		names[n++] = (*c)->name;
+	near = err_nearest(name, names, n);
+	fprintf(stderr, "rnicsim: unknown command '%s'", name);
+	if (near)
+		fprintf(stderr, ", did you mean '%s'?", near);
+	fprintf(stderr, " Allowed:");
+	for (size_t i = 0; i < n; i++)
+		fprintf(stderr, " %s", names[i]);
+	fprintf(stderr, "\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = { 0 };
+	const struct command *c;
+	int status;
+
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_BAD_INPUT;
+	}
+	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		usage(stdout);
+		return EXIT_OK;
+	}
+	c = find(argv[1]);
+	if (!c) {
+		unknown(argv[1]);
+		return EXIT_BAD_INPUT;
+	}
+	status = c->run(argc - 1, argv + 1, &e);
+	fflush(stdout);
+	if (e.is_set) {
+		fprintf(stderr, "%s\n", e.text);
+		return EXIT_BAD_INPUT;
+	}
+	if (ferror(stdout)) {
+		fprintf(stderr, "rnicsim: cannot write to the standard output\n");
+		return EXIT_BAD_INPUT;
+	}
+	return status;
+}

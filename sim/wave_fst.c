@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wave_fst.c - GTKWave's compressed waveforms, through the fstapi.c that Debian's verilator ships
+ */
+#include <fstapi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sim/wave.h"
+
+#define FST_PS (-12)				/* time stamps are 10^-12 s */
+#define FST_DATE "Thu Jan  1 00:00:00 1970\n"	/* constant: the same run gives the same file */
+
+struct fst {
+	void *writer;
+	fstHandle *handle;	/* by signal id */
+	uint32_t n;
+};
+
+static void *fst_open(const char *path, struct err *e)
+{
+	struct fst *w;
+	FILE *probe = fopen(path, "w");	/* fstapi does not say why it failed */
+
+	if (!probe) {
+		err_set(e, NULL, 0, "%s: cannot be written", path);
+		return NULL;
+	}
+	fclose(probe);
+	w = x_calloc(1, sizeof(*w));
+	w->writer = fstWriterCreate(path, 1);
+	if (!w->writer) {
+		free(w);
+		unlink(path);
+		err_set(e, NULL, 0, "%s: cannot be written", path);
+		return NULL;
+	}
+	fstWriterSetTimescale(w->writer, FST_PS);
+	fstWriterSetDate(w->writer, FST_DATE);
+	fstWriterSetVersion(w->writer, "rnicsim");
+	fstWriterSetPackType(w->writer, FST_WR_PT_LZ4);
+	return w;
+}
+
+static void fst_scope(void *ctx, const char *name)
+{
+	fstWriterSetScope(((struct fst *)ctx)->writer, FST_ST_VCD_MODULE, name, NULL);
+}
+
+static void fst_upscope(void *ctx)
+{
+	fstWriterSetUpscope(((struct fst *)ctx)->writer);
+}
+
+static void fst_signal(void *ctx, uint32_t id, const char *name, unsigned bits)
+{
+	struct fst *w = ctx;
+	char full[192];
+
+	if (bits > 1)
+		snprintf(full, sizeof(full), "%s [%u:0]", name, bits - 1);
+	else
+		snprintf(full, sizeof(full), "%s", name);
+	w->handle = x_realloc(w->handle, (id + 1) * sizeof(*w->handle));
+	w->handle[id] = fstWriterCreateVar(w->writer, FST_VT_VCD_WIRE, FST_VD_IMPLICIT, bits, full, 0);
+	w->n = id + 1;
+}
+
+static void fst_header_done(void *ctx)
+{
+	(void)ctx;
+}
+
+static void fst_time(void *ctx, uint64_t ps)
+{
+	fstWriterEmitTimeChange(((struct fst *)ctx)->writer, ps);
+}
+
+static void fst_change(void *ctx, uint32_t id, unsigned bits, uint64_t value)
+{
+	struct fst *w = ctx;
+
+	fstWriterEmitValueChange64(w->writer, w->handle[id], bits, value);
+}
+
+static bool fst_close(void *ctx, struct err *e)
+{
+	struct fst *w = ctx;
+	bool failed = fstWriterGetFseekFailed(w->writer) != 0;
+
+	fstWriterClose(w->writer);
+	free(w->handle);
+	free(w);
+	return failed ? err_set(e, NULL, 0, "the FST waveform could not be written whole") : true;
+}
+
+const struct wave_sink wave_fst_sink = {
+	.suffix = ".fst", .open = fst_open, .scope = fst_scope, .upscope = fst_upscope, .signal = fst_signal,
+	.header_done = fst_header_done, .time = fst_time, .change = fst_change, .close = fst_close
+};
