@@ -4,13 +4,13 @@
  *
  * A setting is (section, key, value, where it was written). Sections name a block class ("mtt": all of
  * them), one instance ("nic0.mtt"), or a group ("nic", "nic0", "link0", "scenario"). What wins: the command
- * line over scenario files over profiles; within each, the more special section; then the later one.
+ * line over scenario files over profiles; within each, the more special section ("nic0.mtt" over "qpc_tx", an
+ * instance's own name in all groups, over its class); then the later one. One key may stand only once in a
+ * section of a file.
  * A setting that nothing asked for is the user's mistake (config_check_used).
  */
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H
-
-#include <stdio.h>
 
 #include "block.h"
 
@@ -27,15 +27,35 @@ struct setting {
 	const char *file;	/* "--set" for the command line */
 	unsigned line;		/* 0 for the command line */
 	bool is_used;
+	uint32_t next;		/* older setting of a section with this hash, index + 1 */
+};
+
+/* A section header, which may have no settings. */
+struct section {
+	char *name;
+	const char *file;
+	unsigned line;
+	bool has_setting;
+};
+
+/* What was asked for: a table, or one key. For "nearest known". */
+struct offer {
+	char *path;
+	const char *cls;		/* may be NULL */
+	const struct field *fields;	/* NULL: 'key' */
+	const char *key;
 };
 
 struct config {
 	struct setting *settings;
 	uint32_t n, cap;
+	uint32_t bucket[1024];	/* newest setting by hash of its section, index + 1 */
 	char **files;		/* names, owned */
 	uint32_t n_files;
-	const char **known;	/* "section.key" names that were offered, for "nearest known key" */
-	uint32_t n_known, cap_known;
+	struct section *sections;
+	uint32_t n_sections, cap_sections;
+	struct offer *offers;
+	uint32_t n_offers, cap_offers;
 };
 
 void config_init(struct config *c);
