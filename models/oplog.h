@@ -35,19 +35,52 @@ enum milestone {
 	OP_MILESTONES
 };
 
-/* One work request, as it will stand in ops.csv or recvs.csv. Handles are row numbers + 1. */
+#define OP_RECV 0xffu		/* op_row.opcode of a receive ... */
+#define OP_RECV_WITH_IMM 0xfeu	/* ... and of one that an RDMA WRITE with immediate data consumed */
+
+/* One work request, as it will stand in ops.csv or recvs.csv. Handles are opaque. */
 struct op_row {
 	uint64_t t_ps[OP_MILESTONES];	/* 0 = not reached */
 	uint64_t wr_id, id, rep;
 	uint32_t host, qp;		/* indices for the names in the trace */
 	uint32_t bytes;
-	uint8_t opcode;			/* enum wr_opcode (trace.h); 0xff = receive */
+	uint8_t opcode;			/* enum wr_opcode (trace.h), or OP_RECV... */
 	uint8_t status;			/* enum wc_status (trace.h) */
-	bool is_recv, is_open;
-	uint32_t link;			/* next free */
+	bool is_recv;
 };
 
 struct oplog;
+
+/* Something that takes rows when they are closed (ops.csv, the report). Kept by the caller. */
+struct oplog_sink {
+	/* Milestones are clamped: each at or after its predecessor, one not reached equal to it. */
+	void (*take)(struct oplog_sink *s, const struct op_row *r);
+	struct oplog_sink *next;
+};
+
+struct oplog *oplog_create(void);
+void oplog_destroy(struct oplog *l);
+
+/* Rows go to all attached sinks in the order of closing; those of one time stamp by host and QP. */
+void oplog_attach(struct oplog *l, struct oplog_sink *s);
+
+/*
+ * A row for a request posted at 'now_ps': what is known of it is copied from *what (times are ignored).
+ * Returns its handle. Memory grows with the rows open at a time.
+ */
+uint32_t oplog_open(struct oplog *l, const struct op_row *what, uint64_t now_ps);
+
+/* An open row, to set what only its completion tells; good until the next call. */
+struct op_row *oplog_row(struct oplog *l, uint32_t op);
+
+/* The completion was polled at 'now_ps'. Marks made at the same time stamp still count; later ones are ignored. */
+void oplog_close(struct oplog *l, uint32_t op, uint8_t status, uint64_t now_ps);
+
+/* Hand what was closed last to the sinks; at the end of a run. */
+void oplog_flush(struct oplog *l);
+
+/* Clamp the milestones of a row: after this the differences of neighbours sum to OP_POLL - OP_POST. */
+void oplog_clamp(struct op_row *r);
 
 /* Mark milestone 'm' of row 'op' at 'now_ps', replacing an earlier mark. OP_NONE is ignored. */
 void oplog_mark(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps);
