@@ -9,6 +9,7 @@
 #define MODELS_TRACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/err.h"
@@ -157,7 +158,10 @@ struct rec_after {
 };
 #define MAX_AFTER 16
 
-/* One record of the stream. Indices are into the set-up tables. */
+/*
+ * One record of the stream. Indices are into the set-up tables. Only the first n_after and n_sge elements of
+ * the arrays at the end are set.
+ */
 struct trace_record {
 	enum rec_kind kind;
 	unsigned line;
@@ -165,13 +169,10 @@ struct trace_record {
 	uint32_t qp, srq, cq, mr; /* what it acts on; TRACE_NONE when not given */
 	uint64_t id, wr_id;
 	uint64_t at_ps, delay_ps;
-	uint32_t n_after;
-	struct rec_after after[MAX_AFTER];
+	uint32_t n_after, n_sge;
 	/* POST, RECV */
 	enum wr_opcode opcode;
 	uint32_t flags;		/* WR_* */
-	uint32_t n_sge;
-	struct rec_sge sge[MAX_SGE];
 	uint64_t raddr;
 	uint32_t rkey;		/* as written, or 0 with rmr set: that MR's */
 	uint32_t rmr;		/* index of the remote MR, or TRACE_NONE */
@@ -180,18 +181,21 @@ struct trace_record {
 	uint64_t compare_add, swap;
 	uint32_t dest_host, dest_qp, dest_qpn, qkey; /* UD */
 	uint32_t bind_mr, bind_access, mw, newkey;   /* BIND_MW */
-	uint64_t bind_off, bind_len;
+	uint64_t bind_off, bind_len; /* offset in bind_mr */
 	uint64_t repeat;	/* 1 = once */
-	uint32_t window;
+	uint32_t window;	/* in flight at most, of 'repeat' */
 	uint64_t stride, rstride;
 	/* MEM */
-	uint64_t mem_off, mem_len;
+	uint64_t mem_off, mem_len; /* offset in 'mr' */
 	uint8_t mem_byte;	/* set:BYTE:LEN */
 	uint8_t *mem_bytes;	/* hex:, owned by the record (trace_record_release); NULL = set */
 	/* MODIFY, ARM */
 	uint32_t state;		/* enum qp_state */
 	uint32_t limit;
 	bool solicited_only;
+	/* last, so that only what is used of them need be kept */
+	struct rec_after after[MAX_AFTER];
+	struct rec_sge sge[MAX_SGE];
 };
 
 enum expect_kind {
@@ -209,7 +213,7 @@ struct trace_expect {
 	uint8_t *bytes;		/* owned by the trace */
 	char *text;		/* EXPECT_EVENT: name; EXPECT_STAT: path; owned */
 	char op[3];		/* EXPECT_STAT: == != < <= > >= */
-	uint64_t value;
+	uint64_t value;		/* EXPECT_STAT; EXPECT_ERROR: the errno */
 	/* filled while the run goes on */
 	bool was_seen, has_failed;
 	uint32_t seen;		/* completions counted (repeat) */
@@ -234,30 +238,52 @@ struct trace {
 	uint32_t n_qps;
 	struct trace_wire *wires;
 	uint32_t n_wires;
-	struct trace_expect *expects; /* grows while reading */
+	struct trace_expect *expects; /* all of them from the start, when the file can be read twice; else grows */
 	uint32_t n_expects;
 	struct trace_reader *reader;
 };
 
 /*
- * Open 'path' (plain or gzip) and read its set-up records; stops before the first record of the stream.
- * NULL with 'e' set on a mistake. Close with trace_close.
+ * Open 'path' (plain or gzip) and read its set-up records; stops before the first record of the stream. A regular
+ * file is looked through once more for its `expect` and `wire` records, wherever they stand, so that they are
+ * known before the run. NULL with 'e' set on a mistake. Close with trace_close.
  */
 struct trace *trace_open(const char *path, struct err *e);
 void trace_close(struct trace *t);
 
 /*
  * The next record of the stream into *r: 1 = there is one (release it with trace_record_release), 0 = end of
- * file, -1 = 'e' is set. `expect` records are checked and collected into t->expects on the way; late set-up
- * records are an error.
+ * file, -1 = 'e' is set. `expect` records are checked on the way (and collected into t->expects when the file
+ * could not be read twice); late set-up records are an error.
+ *
+ * Checked: ids rise strictly within a host; `after` names earlier records of the file that are signaled. So a
+ * dependency that is not among the records still waiting or in flight has been completed.
  */
 int trace_next(struct trace *t, struct trace_record *r, struct err *e);
 void trace_record_release(struct trace_record *r);
 
+/*
+ * A record in few bytes (a WRITE with one element and one dependency: 136), for those that wait. 'to' has room for
+ * TRACE_PACKED_MAX bytes, any alignment. Returns the bytes used. Ownership of mem_bytes moves into the packed
+ * form, and back by trace_record_unpack, which returns the bytes read.
+ */
+#define TRACE_PACKED_MAX (sizeof(uint64_t) + sizeof(struct trace_record))
+size_t trace_record_pack(const struct trace_record *r, uint8_t *to);
+size_t trace_record_unpack(struct trace_record *r, const uint8_t *from);
+
+/* Set the fixed part of a record to what a record has when nothing is given. */
+void trace_record_init(struct trace_record *r);
+
 /* Look up by name; TRACE_NONE when there is none. */
 uint32_t trace_find_host(const struct trace *t, const char *name);
 
-/* The byte that an MR's fill puts at offset i. FILL_RAND: byte i of the stream of rng_seed("fill", seed), 8 bytes a draw, little-endian. */
+/*
+ * The bytes that an MR's fill puts at offset 'off' and behind. FILL_RAND: byte i of the stream of
+ * rng_seed("fill", seed), 8 bytes a draw, little-endian (start at off 0 or pay for what is skipped). FILL_KEEP: zeros.
+ */
 void trace_fill(const struct trace_mr *m, uint64_t off, uint8_t *to, uint64_t len);
+
+/* `rnicsim trace {info,check,gen,convert}`; argv[0] is "trace". Returns the exit status, 2 with 'e' set. */
+int cmd_trace(int argc, char **argv, struct err *e);
 
 #endif
