@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wqe_fetch.h - state shared by the two halves of the block: wqe_fetch.c (send queues, ports, table) and
+ * wqe_fetch_rq.c (receive queues)
+ */
+#ifndef MODELS_WQE_FETCH_H
+#define MODELS_WQE_FETCH_H
+
+#include "models/msg.h"
+#include "models/nic.h"
+#include "models/qp_list.h"
+#include "models/wqe.h"
+#include "sim/pool.h"
+
+#define MAX_READS 64u
+#define TAG_KIND 0xc0000000u	/* what a DMA read was for; the rest is the slot or the QP */
+#define TAG_SQ 0x00000000u
+#define TAG_RQ 0x40000000u
+#define TAG_DBR 0x80000000u
+
+/* An order of the scheduler under way. */
+struct sq_slot {
+	struct sq_fetch order;
+	uint32_t buf;		/* where its basic blocks are read to */
+	uint32_t want, asked;	/* basic blocks: to be read in all, of these asked for */
+	uint32_t reads;		/* outstanding */
+	uint32_t done;		/* basic blocks decoded */
+	uint32_t bytes;
+	uint16_t n_wqe;
+	bool is_used;
+};
+
+/* What the NIC knows of a receive queue. Counters are those of WQEs, 16 bits. */
+struct rq_qp {
+	uint16_t index;		/* next to hand out */
+	uint16_t read;		/* next to read: index + n_held + n_reading */
+	uint16_t producer;	/* posted, as far as known */
+	uint16_t n_waiting;	/* questions of the responder */
+	uint16_t first, n_held, n_reading; /* places of the line */
+	bool is_reading_dbr, wants_dbr;
+	bool is_dbr_fresh;	/* the reading under way, or the last one, began after the oldest question */
+	uint32_t line, dbr_buf;
+};
+
+struct wqe_fetch {
+	struct block b;
+	/* parameters */
+	uint32_t prefetch, reads, width, wqe_slots, rq_prefetch, rq_low;
+	/* ports */
+	struct chan *fetch, *rq_req, *qpc_rsp, *dma_rsp, *fetched, *wqe, *rq_rsp, *qpc_req, *dma_req;
+	/* state: send queues */
+	struct sq_slot slot[MAX_READS];
+	struct qp_list sq_read, sq_decode; /* slots with reads to issue, with all their bytes */
+	uint32_t sq_read_links[MAX_READS], sq_decode_links[MAX_READS];
+	struct pool *blocks, *wqes_pool;
+	uint64_t decode_free_cyc;
+	uint32_t in_flight;
+	/* state: receive queues */
+	struct rq_qp *rq;
+	struct qp_list rq_read, rq_answer; /* QPs with reads to issue, with an answer to give */
+	uint32_t *rq_read_links, *rq_answer_links;
+	struct pool *lines, *dbrs, *rq_pool;
+	uint32_t rq_stride;	/* of the largest receive WQE */
+	bool is_rq_turn;	/* at dma_req */
+	/* statistics */
+	uint64_t fetches, sq_reads, bbs, wqes, malformed, cut, rq_reads, dbr_reads, rq_wqes, rq_none;
+};
+
+static inline const struct qp_attr *wqe_fetch_qp(const struct wqe_fetch *w, uint32_t qpi)
+{
+	return &((const struct nic *)w->b.env)->qp[qpi];
+}
+
+void wqe_fetch_rq_build(struct wqe_fetch *w);
+void wqe_fetch_rq_reset(struct wqe_fetch *w);
+
+/* Take one question of the responder; give one answer. */
+void wqe_fetch_rq_question(struct wqe_fetch *w);
+void wqe_fetch_rq_answer(struct wqe_fetch *w);
+
+/* Start one read for the QP that has waited longest; dma_req can take it and rq_read is not empty. */
+void wqe_fetch_rq_read(struct wqe_fetch *w);
+
+/* The read with tag 'tag' (TAG_RQ, TAG_DBR) ended. */
+void wqe_fetch_rq_done(struct wqe_fetch *w, uint32_t tag);
+
+#endif
