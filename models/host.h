@@ -45,6 +45,7 @@ struct drv_qp {
 	uint16_t sq_rung;	/* producer at the last doorbell */
 	uint8_t last_ctrl[8];	/* first control qword of the last WQE posted: what the doorbell carries */
 	uint32_t max_inline;
+	uint8_t state;		/* enum qp_state (trace.h), as the program set it */
 	bool sig_all;
 };
 

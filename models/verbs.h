@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verbs.h - the verbs calls, as one C interface over the bytes that the device reads and writes
+ *
+ * Calls of the control path (reg_mr, create_cq, create_qp, modify_qp) act at once, on memory and on the NIC's
+ * set-up, before time 0. Calls of the data path (post_send, post_recv, poll_cq, req_notify, dereg_mr) append
+ * the CPU's accesses to a list, in program order, for the caller to push to host_mem one by one.
+ *
+ * All return 0 or an errno value: EINVAL (an argument), ENOMEM (the queue is full), EEXIST (a key or number is
+ * taken), EFAULT (memory that is not mapped), ENOTSUP.
+ */
+#ifndef MODELS_VERBS_H
+#define MODELS_VERBS_H
+
+#include <errno.h>
+
+#include "models/host.h"
+#include "models/msg.h"
+#include "models/packet.h"
+
+#define VERBS_MAX_WQE (WQE_MAX_BB * WQE_BB)
+#define VERBS_MAX_MSG (1u << 31)
+#define SQ_MAX_BB 32768u
+/* 16 blocks of a WQE, its inline data cut at blocks and at the pages of 32 ranges, record and doorbell. */
+#define CPU_LIST_MAX 128u
+
+/* The CPU's accesses that a call makes. */
+struct cpu_list {
+	uint32_t n;
+	struct cpu_req req[CPU_LIST_MAX];
+};
+
+struct verbs_mr {
+	uint64_t va, len, page;
+	uint32_t lkey, rkey;	/* 0 = to be assigned, one key for both; set on return */
+	uint16_t pd;
+	uint8_t access;		/* ACCESS_* */
+};
+
+struct verbs_cq {
+	uint32_t depth;		/* CQEs at least, 1..2^22 */
+	uint32_t moderate_count;
+	uint64_t moderate_ps;
+	bool is_event;
+};
+
+struct verbs_qp {
+	uint8_t type;		/* enum qp_type */
+	uint32_t qpn;		/* 0 = to be assigned */
+	uint32_t scq, rcq;	/* CQ indices */
+	uint32_t sq, rq;	/* work requests, 1..32768 */
+	uint32_t max_sge;	/* 1..32 */
+	uint32_t max_inline;
+	uint32_t trace_qp;
+	uint16_t pd;
+	bool sig_all;
+};
+
+/* Everything that modify_qp sets on the way from RESET to RTS. */
+struct verbs_qp_state {
+	uint8_t state;		/* enum qp_state */
+	uint32_t dest_qpn, sq_psn, rq_psn, mtu, qkey;
+	uint16_t pkey;
+	uint8_t access, rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, sl, prio;
+	uint64_t rate_bps;
+	const struct port_addr *to; /* the peer's port */
+	struct packet_path path;
+};
+
+struct sge {
+	uint64_t addr;
+	uint32_t len, lkey;
+};
+
+struct send_wr {
+	uint64_t wr_id;
+	const struct sge *sge;
+	uint32_t n_sge;
+	uint32_t flags;		/* WR_* (trace.h); WR_MORE: the doorbell is left to a later post */
+	uint8_t opcode;		/* enum wr_opcode */
+	uint32_t imm, inv_key;
+	uint32_t rkey;
+	uint64_t raddr;
+	uint64_t compare_add, swap;
+	uint32_t ticket;	/* kept for the caller until the request is retired */
+};
+
+struct recv_wr {
+	uint64_t wr_id;
+	const struct sge *sge;
+	uint32_t n_sge;
+	uint32_t ticket;
+};
+
+/* A completion. */
+struct wc {
+	uint32_t qpi;
+	uint8_t status;		/* enum wc_status */
+	uint8_t opcode;		/* CQE_* */
+	bool is_recv;
+	uint16_t index;		/* WQE counter */
+	uint32_t byte_len, imm;
+};
+
+/* ---- control path ---- */
+
+/* Make the device: a memory protection table of 'mpt_entries' entries, room for QPs and CQs. */
+void verbs_open(struct host *h, uint32_t mpt_entries, uint32_t max_qp, uint32_t max_cq);
+void verbs_close(struct host *h);
+
+/*
+ * Map the memory and write the table entries. EEXIST: the index (key >> 8) of a key is another's. Where lkey and
+ * rkey differ, each has an entry with its own rights. ENOMEM: mapped already, with smaller pages.
+ */
+int verbs_reg_mr(struct host *h, struct verbs_mr *mr);
+
+int verbs_create_cq(struct host *h, const struct verbs_cq *a, uint32_t *cqi);
+
+/* EEXIST: the number is taken; EINVAL: a WQE of that many segments or inline bytes does not fit 16 blocks. */
+int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi);
+
+int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a);
+
+/* ---- data path ---- */
+
+/* What post_send would say. The same for post_recv. */
+int verbs_check_send(const struct host *h, uint32_t qpi, const struct send_wr *wr);
+int verbs_check_recv(const struct host *h, uint32_t qpi, const struct recv_wr *wr);
+
+/* 'op': the request's oplog row, or OP_NONE. Nothing is appended unless 0 is returned. */
+int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op, struct cpu_list *out);
+int verbs_post_recv(struct host *h, uint32_t qpi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out);
+
+/* Ring for what was posted with WR_MORE; nothing when the doorbell has been rung. */
+void verbs_ring(struct host *h, uint32_t qpi, struct cpu_list *out);
+
+/* Look for the next CQE of a CQ; the answer is a cpu_rsp. */
+void verbs_poll_cq(struct host *h, uint32_t cqi, struct cpu_list *out);
+
+/* Take apart the CQE that a poll found, and go on to the next. */
+void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *wc);
+
+/*
+ * The next work request that completion 'wc' ends, oldest first, into *e. True when it is the one that completed;
+ * before it come unsignaled ones that the completion covers.
+ */
+bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e);
+
+/* Tell the device how far a CQ has been consumed. */
+void verbs_update_ci(struct host *h, uint32_t cqi, struct cpu_list *out);
+
+int verbs_req_notify(struct host *h, uint32_t cqi, bool solicited_only, struct cpu_list *out);
+
+/* Mark the table entries as invalid. The caller has the NIC forget the keys (mpt_cmd) when that has landed. */
+void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *out);
+
+/* Do the stores of a list at once: before time 0 only. */
+void verbs_apply(struct host *h, const struct cpu_list *l);
+
+/* Big-endian stores, as everything that the device reads. */
+static inline void store_be16(uint8_t *p, uint16_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+static inline void store_be32(uint8_t *p, uint32_t v)
+{
+	store_be16(p, (uint16_t)(v >> 16));
+	store_be16(p + 2, (uint16_t)v);
+}
+static inline void store_be64(uint8_t *p, uint64_t v)
+{
+	store_be32(p, (uint32_t)(v >> 32));
+	store_be32(p + 4, (uint32_t)v);
+}
+
+/* Message bytes of a list of segments. */
+uint64_t sge_bytes(const struct sge *sge, uint32_t n);
+
+#endif

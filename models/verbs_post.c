@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verbs_post.c - the data path: WQEs, doorbells and CQEs as bytes (protocol.md section 13)
+ *
+ * Order of a post: the WQE's blocks, the doorbell record, the doorbell register: 8 bytes of the last WQE's first
+ * control qword in the BlueFlame area. Whole WQEs are not written there.
+ */
+#include <string.h>
+
+#include "models/verbs.h"
+#include "models/wqe.h"
+
+#define CQE_BYTES 64u
+#define COUNTER_MASK 0xffffu	/* counters in a QP's doorbell record */
+#define CI_MASK 0xffffffu
+#define ARM_SOLICITED (1u << 24)
+
+/* What the device wants of each operation; opcodes that are not there are not supported yet. */
+enum { OPC_KNOWN = 1, OPC_RADDR = 2, OPC_ATOMIC = 4, OPC_INLINE = 8, OPC_IMM = 16, OPC_INV = 32 };
+static const struct {
+	uint8_t mlx5, kind;
+} opcodes[WR_OPCODES] = {
+	[WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE },
+	[WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_IMM },
+	[WR_SEND] = { MLX5_OPCODE_SEND, OPC_KNOWN | OPC_INLINE },
+	[WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, OPC_KNOWN | OPC_INLINE | OPC_IMM },
+	[WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, OPC_KNOWN | OPC_INLINE | OPC_INV },
+	[WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, OPC_KNOWN | OPC_RADDR },
+	[WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, OPC_KNOWN | OPC_RADDR | OPC_ATOMIC },
+	[WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, OPC_KNOWN | OPC_RADDR | OPC_ATOMIC },
+};
+
+uint64_t sge_bytes(const struct sge *sge, uint32_t n)
+{
+	uint64_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		len += sge[i].len;
+	return len;
+}
+
+static struct cpu_req *append(struct cpu_list *l, uint8_t kind, uint64_t addr, uint32_t len, uint32_t op)
+{
+	struct cpu_req *r = &l->req[l->n++];
+
+	SIM_CHECK(l->n <= CPU_LIST_MAX, NULL);
+	r->addr = addr;
+	r->tag = 0;
+	r->op = op;
+	r->kind = kind;
+	r->len = (uint8_t)len;
+	r->owner = 0;
+	return r;
+}
+
+static void append_store(struct cpu_list *l, uint64_t addr, const uint8_t *bytes, uint32_t len, uint32_t op)
+{
+	struct cpu_req *r = append(l, CPU_STORE, addr, len, op);
+
+	memcpy(r->data, bytes, len);
+	memset(r->data + len, 0, sizeof(r->data) - len);
+}
+
+static void append_store32(struct cpu_list *l, uint64_t addr, uint32_t v, uint32_t op)
+{
+	uint8_t b[4];
+
+	store_be32(b, v);
+	append_store(l, addr, b, sizeof(b), op);
+}
+
+/* ---- the WQE ---- */
+
+static bool is_inline(const struct send_wr *wr)
+{
+	return (wr->flags & WR_INLINE) != 0;
+}
+
+/* Segments with no bytes are left out, as libmlx5 does. */
+static uint32_t put_data(uint8_t *at, const struct sge *sge, uint32_t n)
+{
+	uint32_t off = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!sge[i].len)
+			continue;
+		store_be32(at + off, sge[i].len);
+		store_be32(at + off + 4, sge[i].lkey);
+		store_be64(at + off + 8, sge[i].addr);
+		off += WQE_SEG;
+	}
+	return off;
+}
+
+/* Bytes of the segments of 'wr', by the bytes of its data. */
+static uint32_t wqe_bytes(const struct send_wr *wr)
+{
+	uint8_t kind = opcodes[wr->opcode].kind;
+	uint32_t n = WQE_SEG + (kind & OPC_RADDR ? WQE_SEG : 0) + (kind & OPC_ATOMIC ? WQE_SEG : 0);
+
+	if (is_inline(wr)) {
+		uint32_t data = (uint32_t)sge_bytes(wr->sge, wr->n_sge);
+
+		return data ? n + (uint32_t)align_up(4 + data, WQE_SEG) : n;
+	}
+	for (uint32_t i = 0; i < wr->n_sge; i++)
+		n += wr->sge[i].len ? WQE_SEG : 0;
+	return n;
+}
+
+/* Everything but inline data, whose place stays zero. Returns the offset of the data segments. */
+static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, uint32_t qpn, uint16_t index, bool signaled)
+{
+	uint8_t kind = opcodes[wr->opcode].kind;
+	uint32_t bytes = wqe_bytes(wr), off = WQE_SEG;
+
+	memset(w, 0, align_up(bytes, WQE_BB));
+	store_be32(w, (uint32_t)index << 8 | opcodes[wr->opcode].mlx5);
+	store_be32(w + 4, qpn << 8 | bytes / WQE_SEG);
+	w[11] = (uint8_t)((wr->flags & WR_FENCE ? MLX5_FENCE : 0) | (signaled ? MLX5_CQE_UPDATE : 0) |
+			  (wr->flags & WR_SOLICITED ? MLX5_SOLICITED : 0));
+	store_be32(w + 12, kind & OPC_IMM ? wr->imm : kind & OPC_INV ? wr->inv_key : 0);
+	if (kind & OPC_RADDR) {
+		store_be64(w + off, wr->raddr);
+		store_be32(w + off + 8, wr->rkey);
+		off += WQE_SEG;
+	}
+	if (kind & OPC_ATOMIC) {
+		bool is_cas = wr->opcode == WR_ATOMIC_CMP_AND_SWP;
+
+		store_be64(w + off, is_cas ? wr->swap : wr->compare_add);
+		store_be64(w + off + 8, is_cas ? wr->compare_add : 0);
+		off += WQE_SEG;
+	}
+	if (is_inline(wr) && off < bytes)
+		store_be32(w + off, (uint32_t)sge_bytes(wr->sge, wr->n_sge) | WQE_INLINE);
+	else if (!is_inline(wr))
+		put_data(w + off, wr->sge, wr->n_sge);
+	return off;
+}
+
+static uint64_t block_pa(const struct qp_attr *q, uint32_t block)
+{
+	return q->sq_pa + (uint64_t)(block & (q->sq_bb - 1)) * WQE_BB;
+}
+
+/* Copy inline data from the program's memory to byte 'off' on of the WQE at block 'index'. */
+static void append_inline(struct host *h, const struct qp_attr *q, uint32_t index, uint32_t off,
+			  const struct send_wr *wr, uint32_t op, struct cpu_list *out)
+{
+	for (uint32_t i = 0; i < wr->n_sge; i++) {
+		uint64_t va = wr->sge[i].addr;
+		uint32_t left = wr->sge[i].len;
+
+		while (left) {
+			uint64_t run, from = space_pa(h->space, va, &run);
+			uint32_t n = (uint32_t)min_u64(min_u64(left, WQE_BB - off % WQE_BB),
+						       min_u64(run, PAGE_4K - from % PAGE_4K));
+			struct cpu_req *r = append(out, CPU_COPY, block_pa(q, index + off / WQE_BB) + off % WQE_BB,
+						   n, op);
+
+			memset(r->data, 0, sizeof(r->data));
+			for (unsigned k = 0; k < 8; k++)
+				r->data[k] = (uint8_t)(from >> 8 * k);
+			va += n;
+			off += n;
+			left -= n;
+		}
+	}
+}
+
+/* ---- posting ---- */
+
+static bool is_readable(const struct host *h, const struct sge *s)
+{
+	uint64_t run = 0;
+
+	for (uint64_t off = 0; off < s->len; off += run)
+		if (space_pa(h->space, s->addr + off, &run) == UINT64_MAX)
+			return false;
+	return true;
+}
+
+static int check_data(const struct host *h, uint32_t qpi, const struct send_wr *wr)
+{
+	uint8_t kind = opcodes[wr->opcode].kind;
+	uint64_t len = sge_bytes(wr->sge, wr->n_sge);
+
+	if (wr->n_sge > h->nic->qp[qpi].max_sge || len > VERBS_MAX_MSG)
+		return EINVAL;
+	if (kind & OPC_ATOMIC && (wr->n_sge != 1 || len != 8 || (h->refuse_misaligned && wr->raddr % 8)))
+		return EINVAL;
+	if (!is_inline(wr))
+		return 0;
+	if (!(kind & OPC_INLINE) || len > h->qp[qpi].max_inline)
+		return EINVAL;
+	for (uint32_t i = 0; i < wr->n_sge; i++)
+		if (!is_readable(h, &wr->sge[i]))
+			return EFAULT;
+	return 0;
+}
+
+/* Blocks that are in use, counted from the oldest request that is not retired. */
+static uint32_t blocks_used(const struct drv_qp *d)
+{
+	if (d->sq.head == d->sq.tail)
+		return 0;
+	return (uint16_t)(d->sq_bb - d->sq.entry[d->sq.tail & d->sq.mask].index);
+}
+
+int verbs_check_send(const struct host *h, uint32_t qpi, const struct send_wr *wr)
+{
+	const struct drv_qp *d = &h->qp[qpi];
+	int err;
+
+	if (d->state != QPS_RTS || wr->opcode >= WR_OPCODES || !(opcodes[wr->opcode].kind & OPC_KNOWN))
+		return EINVAL;
+	err = check_data(h, qpi, wr);
+	if (err)
+		return err;
+	if (d->sq.head - d->sq.tail >= d->sq.depth ||
+	    blocks_used(d) + ceil_div(wqe_bytes(wr), WQE_BB) > h->nic->qp[qpi].sq_bb)
+		return ENOMEM;
+	return 0;
+}
+
+static void ring_push(struct wr_ring *r, const struct wr_entry *e)
+{
+	r->entry[r->head++ & r->mask] = *e;
+}
+
+static void append_doorbell(const struct qp_attr *q, struct drv_qp *d, uint32_t op, struct cpu_list *out)
+{
+	struct cpu_req *r;
+
+	append_store32(out, q->dbr_pa + 4, d->sq_bb & COUNTER_MASK, op);
+	r = append(out, CPU_MMIO, UAR_BLUEFLAME, sizeof(d->last_ctrl), op);
+	memset(r->data, 0, sizeof(r->data));
+	memcpy(r->data, d->last_ctrl, sizeof(d->last_ctrl));
+	d->sq_rung = d->sq_bb;
+}
+
+int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op, struct cpu_list *out)
+{
+	struct qp_attr *q = &h->nic->qp[qpi];
+	struct drv_qp *d = &h->qp[qpi];
+	bool signaled = d->sig_all || (wr->flags & WR_SIGNALED);
+	int err = verbs_check_send(h, qpi, wr);
+	uint32_t bytes, blocks, off;
+	uint8_t w[VERBS_MAX_WQE];
+
+	if (err)
+		return err;
+	bytes = wqe_bytes(wr);
+	blocks = (uint32_t)ceil_div(bytes, WQE_BB);
+	off = build_wqe(w, wr, q->qpn, d->sq_bb, signaled);
+	for (uint32_t i = 0; i < blocks; i++) {
+		append_store(out, block_pa(q, d->sq_bb + i), w + i * WQE_BB,
+			     (uint32_t)min_u64(WQE_BB, bytes - i * WQE_BB), op);
+		q->sq_op[(d->sq_bb + i) & (q->sq_bb - 1)] = i ? OP_NONE : op;
+	}
+	if (is_inline(wr))
+		append_inline(h, q, d->sq_bb, off + 4, wr, op, out);
+	ring_push(&d->sq, &(struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket,
+					      .index = d->sq_bb, .is_signaled = signaled });
+	memcpy(d->last_ctrl, w, sizeof(d->last_ctrl));
+	d->sq_bb = (uint16_t)(d->sq_bb + blocks);
+	h->cq[q->scq].outstanding++;
+	if (!(wr->flags & WR_MORE))
+		append_doorbell(q, d, op, out);
+	return 0;
+}
+
+void verbs_ring(struct host *h, uint32_t qpi, struct cpu_list *out)
+{
+	struct drv_qp *d = &h->qp[qpi];
+
+	if (d->sq_rung != d->sq_bb)
+		append_doorbell(&h->nic->qp[qpi], d, OP_NONE, out);
+}
+
+int verbs_check_recv(const struct host *h, uint32_t qpi, const struct recv_wr *wr)
+{
+	const struct drv_qp *d = &h->qp[qpi];
+
+	if (d->state == QPS_RESET || wr->n_sge > h->nic->qp[qpi].max_sge ||
+	    sge_bytes(wr->sge, wr->n_sge) > VERBS_MAX_MSG)
+		return EINVAL;
+	return d->rq.head - d->rq.tail >= d->rq.depth ? ENOMEM : 0;
+}
+
+int verbs_post_recv(struct host *h, uint32_t qpi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out)
+{
+	struct qp_attr *q = &h->nic->qp[qpi];
+	struct drv_qp *d = &h->qp[qpi];
+	uint16_t index = (uint16_t)d->rq.head;
+	uint32_t slot = index & (q->rq_wqe - 1), n;
+	uint64_t pa = q->rq_pa + (uint64_t)slot * q->rq_stride;
+	int err = verbs_check_recv(h, qpi, wr);
+	uint8_t w[MAX_SGE * WQE_SEG];
+
+	if (err)
+		return err;
+	n = put_data(w, wr->sge, wr->n_sge);
+	if (n < q->rq_stride) {
+		memset(w + n, 0, WQE_SEG);
+		store_be32(w + n + 4, WQE_INVALID_LKEY);
+		n += WQE_SEG;
+	}
+	for (uint32_t off = 0; off < n; off += WQE_BB)
+		append_store(out, pa + off, w + off, (uint32_t)min_u64(WQE_BB, n - off), op);
+	ring_push(&d->rq, &(struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket, .index = index,
+					      .is_signaled = true });
+	q->rq_op[slot] = op;
+	h->cq[q->rcq].outstanding++;
+	append_store32(out, q->dbr_pa, d->rq.head & COUNTER_MASK, op);
+	return 0;
+}
+
+/* ---- completions ---- */
+
+void verbs_poll_cq(struct host *h, uint32_t cqi, struct cpu_list *out)
+{
+	const struct cq_attr *cq = &h->nic->cq[cqi];
+	struct drv_cq *d = &h->cq[cqi];
+	struct cpu_req *r = append(out, CPU_POLL, cq->pa + (uint64_t)(d->ci & (cq->depth - 1)) * CQE_BYTES, CQE_BYTES,
+				   OP_NONE);
+
+	memset(r->data, 0, sizeof(r->data));
+	r->tag = cqi;
+	r->owner = d->ci >> d->log_depth & 1;
+	d->is_polling = true;
+}
+
+static uint8_t status_of(uint8_t syndrome)
+{
+	static const uint8_t statuses[] = {
+		[CQE_SYNDROME_LOCAL_LENGTH] = WC_LOC_LEN_ERR,
+		[CQE_SYNDROME_LOCAL_QP_OP] = WC_LOC_QP_OP_ERR,
+		[CQE_SYNDROME_LOCAL_PROT] = WC_LOC_PROT_ERR,
+		[CQE_SYNDROME_WR_FLUSH] = WC_WR_FLUSH_ERR,
+		[CQE_SYNDROME_MW_BIND] = WC_MW_BIND_ERR,
+		[CQE_SYNDROME_BAD_RESP] = WC_BAD_RESP_ERR,
+		[CQE_SYNDROME_LOCAL_ACCESS] = WC_LOC_ACCESS_ERR,
+		[CQE_SYNDROME_REMOTE_INVAL_REQ] = WC_REM_INV_REQ_ERR,
+		[CQE_SYNDROME_REMOTE_ACCESS] = WC_REM_ACCESS_ERR,
+		[CQE_SYNDROME_REMOTE_OP] = WC_REM_OP_ERR,
+		[CQE_SYNDROME_RETRY_EXC] = WC_RETRY_EXC_ERR,
+		[CQE_SYNDROME_RNR_RETRY_EXC] = WC_RNR_RETRY_EXC_ERR,
+		[CQE_SYNDROME_REMOTE_ABORTED] = WC_REM_ABORT_ERR,
+	};
+	uint8_t s = syndrome < ARRAY_LEN(statuses) ? statuses[syndrome] : 0;
+
+	return s ? s : WC_GENERAL_ERR;
+}
+
+void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *wc)
+{
+	struct drv_cq *d = &h->cq[cqi];
+	uint8_t opcode = cqe[63] >> 4;
+	bool is_error = opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR;
+
+	SIM_CHECK(opcode != CQE_INVALID && (cqe[63] & 1) == (d->ci >> d->log_depth & 1), h->cpu);
+	*wc = (struct wc){
+		.qpi = nic_qpi(h->nic, load_be32(cqe + 56) & 0xffffff),
+		.status = is_error ? status_of(cqe[55]) : WC_SUCCESS,
+		.opcode = opcode, .is_recv = opcode != CQE_REQ && opcode != CQE_REQ_ERR,
+		.index = (uint16_t)(cqe[60] << 8 | cqe[61]),
+		.byte_len = is_error ? 0 : load_be32(cqe + 44), .imm = is_error ? 0 : load_be32(cqe + 36),
+	};
+	SIM_CHECK(wc->qpi != QPI_NONE, h->cpu);
+	d->is_polling = false;
+	d->ci++;
+}
+
+bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e)
+{
+	const struct qp_attr *q = &h->nic->qp[wc->qpi];
+	struct drv_qp *d = &h->qp[wc->qpi];
+	struct wr_ring *r = wc->is_recv ? &d->rq : &d->sq;
+	bool is_it;
+
+	SIM_CHECK(r->head != r->tail, h->cpu);	/* a completion of something that was not posted */
+	*e = r->entry[r->tail & r->mask];
+	is_it = e->index == wc->index;
+	SIM_CHECK(is_it || !e->is_signaled, h->cpu);	/* completions come in order */
+	r->tail++;
+	h->cq[wc->is_recv ? q->rcq : q->scq].outstanding--;
+	return is_it;
+}
+
+void verbs_update_ci(struct host *h, uint32_t cqi, struct cpu_list *out)
+{
+	struct drv_cq *d = &h->cq[cqi];
+
+	d->ci_written = d->ci;
+	append_store32(out, h->nic->cq[cqi].dbr_pa, d->ci & CI_MASK, OP_NONE);
+}
+
+int verbs_req_notify(struct host *h, uint32_t cqi, bool solicited_only, struct cpu_list *out)
+{
+	const struct cq_attr *cq = &h->nic->cq[cqi];
+	struct drv_cq *d = &h->cq[cqi];
+	uint32_t arm = (uint32_t)(d->arm_sn & 3) << 28 | (solicited_only ? ARM_SOLICITED : 0) | (d->ci & CI_MASK);
+	struct cpu_req *r;
+
+	append_store32(out, cq->dbr_pa + 4, arm, OP_NONE);
+	r = append(out, CPU_MMIO, UAR_CQ_DOORBELL, 8, OP_NONE);
+	memset(r->data, 0, sizeof(r->data));
+	store_be32(r->data, arm);
+	store_be32(r->data + 4, cq->cqn);
+	d->arm_sn++;
+	return 0;
+}
+
+void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *out)
+{
+	static const uint8_t invalid[1] = { 0 };
+	const uint64_t mpt = h->nic->mpt_pa + MPT_FLAGS;
+
+	append_store(out, mpt + (uint64_t)(mr->lkey >> 8) * MPT_SIZE, invalid, 1, OP_NONE);
+	if (mr->rkey != mr->lkey)
+		append_store(out, mpt + (uint64_t)(mr->rkey >> 8) * MPT_SIZE, invalid, 1, OP_NONE);
+}
+
+void verbs_apply(struct host *h, const struct cpu_list *l)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct cpu_req *r = &l->req[i];
+
+		SIM_CHECK(r->kind == CPU_STORE, NULL);
+		mem_write(h->mem, r->addr, r->data, r->len);
+	}
+}
