@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chan.c - the slow paths of a channel: two clocks, fractional periods, taps, stall patterns, stall times
+ * chan.c - the slow paths of a channel: two clocks, taps, stall patterns, stall times
  */
 #include "sim/chan.h"
 
@@ -24,26 +24,26 @@ static uint64_t stall_cycles(enum stall kind, uint64_t n, struct rng *r)
 	return 0;
 }
 
-/* Wake the other end, in its own clock, when 'ps' comes. */
-static void wake_at(struct block *b, uint64_t ps)
+/* The first cycle of 'to' whose edge is at or after that of cycle 'cyc' of 'from'. */
+static uint64_t other_cycle(const struct block *from, const struct block *to, uint64_t cyc)
 {
-	block_wake(b, domain_cycle_at(b->dom, ps));
+	return from->dom == to->dom ? cyc : domain_cycle_at(to->dom, domain_edge(from->dom, cyc));
 }
 
 void chan_pushed_slow(struct chan *c)
 {
 	struct block *p = c->producer;
 	uint64_t extra = stall_cycles(c->stall_msg, c->pushes, &c->rng);
-	uint64_t ready = domain_edge(p->dom, p->cycle + c->latency + extra);
+	uint64_t ready = other_cycle(p, c->consumer, p->cycle + c->latency + extra);
 	const void *msg = chan_msg(c, c->tail);
 
-	ready = max_u64(ready, c->last_ready_ps);	/* a stall holds back those behind it */
-	c->last_ready_ps = ready;
+	ready = max_u64(ready, c->last_ready_cyc);	/* a stall holds back those behind it */
+	c->last_ready_cyc = ready;
 	*chan_stamp(c, c->tail) = ready;
-	c->tail = c->tail + 1 == c->depth ? 0 : c->tail + 1;
+	c->tail = chan_next(c, c->tail);
 	if (c->count++ == 0) {
 		c->consumer->in_pending |= 1ull << c->in_bit;
-		wake_at(c->consumer, ready);
+		block_wake(c->consumer, ready);
 	}
 	for (struct chan_tap *t = c->taps; t; t = t->next)
 		if (t->pushed)
@@ -54,18 +54,18 @@ void chan_popped_slow(struct chan *c)
 {
 	struct block *b = c->consumer;
 	uint64_t extra = stall_cycles(c->stall_credit, c->pushes - c->count, &c->rng_credit);
-	uint64_t back = domain_edge(b->dom, b->cycle + c->latency + extra);
+	uint64_t back = other_cycle(b, c->producer, b->cycle + c->latency + extra);
 	const void *msg = chan_msg(c, c->head);
 
-	c->wait_ps += b->now_ps - *chan_stamp(c, c->head);
+	c->wait_cyc += b->cycle - *chan_stamp(c, c->head);
 	*chan_stamp(c, c->head) = back;
-	c->head = c->head + 1 == c->depth ? 0 : c->head + 1;
+	c->head = chan_next(c, c->head);
 	if (--c->count == 0)
 		b->in_pending &= ~(1ull << c->in_bit);
-	else if (*chan_stamp(c, c->head) <= b->now_ps)
+	else if (*chan_stamp(c, c->head) <= b->cycle)
 		b->rearm_cyc = b->cycle + 1;
 	if (c->is_stalled)
-		wake_at(c->producer, back);
+		block_wake(c->producer, back);
 	for (struct chan_tap *t = c->taps; t; t = t->next)
 		if (t->popped)
 			t->popped(t, c, msg);
@@ -80,7 +80,7 @@ uint64_t chan_stall(struct chan *c)
 		c->stall_from_ps = p->now_ps;
 	}
 	if (c->count < c->depth)	/* the slot is free, its credit on the way back */
-		p->rearm_cyc = min_u64(p->rearm_cyc, block_cycle_at(p, *chan_stamp(c, c->tail)));
+		p->rearm_cyc = min_u64(p->rearm_cyc, *chan_stamp(c, c->tail));
 	return CYCLE_NEVER;
 }
 

@@ -33,20 +33,22 @@ struct chan_tap {
 };
 
 struct chan {
+	/* hot: one cache line */
 	unsigned char *slots;	/* depth x stride bytes: a time stamp, then the message */
+	uint32_t head, tail;	/* byte offsets of the oldest message and of the slot to fill next */
+	uint32_t end;		/* = depth x stride */
 	uint32_t stride;
-	uint32_t head, tail, count, depth;
+	uint32_t count, depth;	/* messages */
+	uint16_t latency;	/* cycles: of the producer for messages, of the consumer for credits */
+	bool is_plain;		/* one clock, no tap, no stall pattern: the fast path */
 	bool is_stalled;	/* producer was refused and is waiting */
-	bool is_plain;		/* one clock of whole picoseconds, no tap, no stall pattern: the fast path */
 	uint8_t in_bit;		/* its bit in consumer->in_pending */
-	uint32_t latency;	/* cycles: of the producer for messages, of the consumer for credits */
-	uint64_t latency_ps;	/* when is_plain */
 	struct block *producer, *consumer;
-	/* statistics */
 	uint64_t pushes;
+	/* statistics */
+	uint64_t wait_cyc;	/* cycles of the consumer that messages waited, visible, to be popped */
 	uint64_t stall_ps;	/* time from a refusal to the next push */
 	uint64_t stall_from_ps;
-	uint64_t wait_ps;	/* time that messages waited, visible, to be popped */
 	/* cold */
 	uint32_t elem_size;
 	const char *type;	/* message name, e.g. "dma_req" */
@@ -55,27 +57,31 @@ struct chan {
 	uint32_t index;
 	enum stall stall_msg, stall_credit;
 	struct rng rng, rng_credit; /* of the random stall patterns */
-	uint64_t last_ready_ps;
+	uint64_t last_ready_cyc;
 	struct chan_tap *taps;
 };
 
 /*
- * The time stamp of a slot: of an occupied one, when its message becomes visible; of an empty one, when
- * its credit is back at the producer.
+ * The time stamp of a slot: of an occupied one, the consumer's cycle at which its message becomes visible; of
+ * an empty one, the producer's cycle at which its credit is back.
  */
 static inline uint64_t *chan_stamp(const struct chan *c, uint32_t slot)
 {
-	return (uint64_t *)(void *)(c->slots + (size_t)slot * c->stride);
+	return (uint64_t *)(void *)(c->slots + slot);
 }
 static inline void *chan_msg(const struct chan *c, uint32_t slot)
 {
-	return c->slots + (size_t)slot * c->stride + sizeof(uint64_t);
+	return c->slots + slot + sizeof(uint64_t);
+}
+static inline uint32_t chan_next(const struct chan *c, uint32_t slot)
+{
+	return slot + c->stride == c->end ? 0 : slot + c->stride;
 }
 
 /* True when the producer may push at its current edge. Pure. */
 static inline bool chan_can_push(const struct chan *c)
 {
-	return c->count < c->depth && *chan_stamp(c, c->tail) <= c->producer->now_ps;
+	return c->count < c->depth && *chan_stamp(c, c->tail) <= c->producer->cycle;
 }
 
 /*
@@ -94,25 +100,25 @@ static inline void chan_pushed(struct chan *c)
 {
 	struct block *p = c->producer;
 
+	c->pushes++;
 	if (__builtin_expect(c->is_stalled, 0))
 		chan_stall_end(c);
-	c->pushes++;
 	if (__builtin_expect(!c->is_plain, 0)) {
 		chan_pushed_slow(c);
 		return;
 	}
-	*chan_stamp(c, c->tail) = p->now_ps + c->latency_ps;
-	c->tail = c->tail + 1 == c->depth ? 0 : c->tail + 1;
+	*chan_stamp(c, c->tail) = p->cycle + c->latency;
+	c->tail = chan_next(c, c->tail);
 	if (c->count++ == 0) {
 		c->consumer->in_pending |= 1ull << c->in_bit;
 		block_wake(c->consumer, p->cycle + c->latency);
 	}
 }
 
-/* Copy one message in. The caller has checked chan_can_push(). */
+/* Copy one message in. The caller has checked chan_can_push(). 'size' is that of the channel's messages. */
 static inline void chan_push(struct chan *c, const void *msg, size_t size)
 {
-	SIM_CHECK(chan_can_push(c) && size == c->elem_size, c->producer);
+	SIM_CHECK(chan_can_push(c), c->producer);
 	memcpy(chan_msg(c, c->tail), msg, size);
 	chan_pushed(c);
 }
@@ -120,7 +126,7 @@ static inline void chan_push(struct chan *c, const void *msg, size_t size)
 /* Oldest message if it is visible to the consumer at its current edge, else NULL. Valid until chan_pop(). */
 static inline const void *chan_peek(const struct chan *c)
 {
-	if (c->count == 0 || *chan_stamp(c, c->head) > c->consumer->now_ps)
+	if (c->count == 0 || *chan_stamp(c, c->head) > c->consumer->cycle)
 		return NULL;
 	return chan_msg(c, c->head);
 }
@@ -130,17 +136,17 @@ static inline void chan_pop(struct chan *c)
 {
 	struct block *b = c->consumer;
 
-	SIM_CHECK(c->count > 0 && *chan_stamp(c, c->head) <= b->now_ps, b);
+	SIM_CHECK(c->count > 0 && *chan_stamp(c, c->head) <= b->cycle, b);
 	if (__builtin_expect(!c->is_plain, 0)) {
 		chan_popped_slow(c);
 		return;
 	}
-	c->wait_ps += b->now_ps - *chan_stamp(c, c->head);
-	*chan_stamp(c, c->head) = b->now_ps + c->latency_ps;
-	c->head = c->head + 1 == c->depth ? 0 : c->head + 1;
+	c->wait_cyc += b->cycle - *chan_stamp(c, c->head);
+	*chan_stamp(c, c->head) = b->cycle + c->latency;
+	c->head = chan_next(c, c->head);
 	if (--c->count == 0)
 		b->in_pending &= ~(1ull << c->in_bit);
-	else if (*chan_stamp(c, c->head) <= b->now_ps)
+	else if (*chan_stamp(c, c->head) <= b->cycle)
 		b->rearm_cyc = b->cycle + 1;
 	if (__builtin_expect(c->is_stalled, 0))
 		block_wake(c->producer, b->cycle + c->latency);

@@ -116,17 +116,17 @@ struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block
 {
 	struct chan *c = sim_alloc(s, 1, sizeof(*c));
 
-	SIM_CHECK(depth >= 1 && depth <= MAX_DEPTH && latency >= 1, from);
+	SIM_CHECK(depth >= 1 && depth <= MAX_DEPTH && latency >= 1 && latency <= UINT16_MAX, from);
 	SIM_CHECK(to->n_inputs < MAX_INPUTS, to);
 	c->producer = from;
 	c->consumer = to;
 	c->depth = depth;
-	c->latency = latency;
+	c->latency = (uint16_t)latency;
 	c->elem_size = elem_size;
 	c->stride = (uint32_t)align_up(elem_size, sizeof(uint64_t)) + (uint32_t)sizeof(uint64_t);
+	c->end = depth * c->stride;
 	c->slots = sim_alloc(s, depth, c->stride);
-	c->is_plain = from->dom == to->dom && from->dom->period_r == 0;
-	c->latency_ps = latency * from->dom->period_q;
+	c->is_plain = from->dom == to->dom;
 	if (!to->inputs)
 		to->inputs = sim_alloc(s, MAX_INPUTS, sizeof(struct chan *));
 	c->in_bit = (uint8_t)to->n_inputs;

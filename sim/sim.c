@@ -47,9 +47,15 @@ void *block_alloc(struct block *b, size_t n, size_t size)
 	return sim_alloc(b->sim, n, size);
 }
 
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
 struct domain *sim_domain(struct sim *s, uint64_t hz)
 {
 	struct domain *d;
+	uint64_t g;
 
 	for (uint32_t i = 0; i < s->n_domains; i++)
 		if (s->domains[i]->hz == hz)
@@ -57,9 +63,11 @@ struct domain *sim_domain(struct sim *s, uint64_t hz)
 	SIM_CHECK(s->n_domains < SIM_MAX_DOMAINS && hz >= 1 && hz <= PS_PER_S, NULL);
 	d = x_calloc(1, sizeof(*d));
 	d->hz = hz;
-	d->period_q = PS_PER_S / hz;
-	d->period_r = PS_PER_S % hz;
-	d->period_den = hz;
+	g = gcd(PS_PER_S, hz);
+	d->period_num = PS_PER_S / g;
+	d->period_den = hz / g;
+	d->period_q = d->period_num / d->period_den;
+	d->period_r = d->period_num % d->period_den;
 	d->next_cyc = CYCLE_NEVER;
 	d->next_ps = TIME_NEVER;
 	d->sim = s;

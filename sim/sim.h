@@ -22,7 +22,8 @@ extern "C" {
 /* One clock domain and its wheel. */
 struct domain {
 	uint64_t hz;
-	uint64_t period_q, period_r, period_den; /* period = q + r/den ps, r < den */
+	uint64_t period_q, period_r, period_den; /* period = q + r/den ps, r < den, in lowest terms */
+	uint64_t period_num;			 /* = q den + r */
 	uint64_t next_cyc, next_ps;		 /* earliest pending wake-up; CYCLE_NEVER, TIME_NEVER when none */
 	uint64_t page;				 /* page of cycles that the near wheel holds */
 	struct sim *sim;

@@ -16,21 +16,24 @@ __extension__ typedef unsigned __int128 u128;
 
 /* ---- time ---- */
 
+/* edge = floor(cyc x num / den); in 64 bits for as long as the remainder's product fits. */
 uint64_t domain_edge_slow(const struct domain *d, uint64_t cyc)
 {
-	return cyc * d->period_q + (uint64_t)((u128)cyc * d->period_r / d->period_den);
+	uint64_t part;
+
+	if (__builtin_mul_overflow(cyc, d->period_r, &part))
+		return cyc * d->period_q + (uint64_t)((u128)cyc * d->period_r / d->period_den);
+	return cyc * d->period_q + part / d->period_den;
 }
 
+/* The least k with floor(k x num / den) >= ps, which is ceil(ps x den / num). */
 uint64_t domain_cycle_at(const struct domain *d, uint64_t ps)
 {
-	uint64_t cyc;
+	uint64_t part;
 
-	if (d->period_r == 0)
-		return ceil_div(ps, d->period_q);
-	cyc = (uint64_t)((u128)ps * d->hz / PS_PER_S);
-	while (domain_edge_slow(d, cyc) < ps)
-		cyc++;
-	return cyc;
+	if (__builtin_mul_overflow(ps, d->period_den, &part))
+		return (uint64_t)(((u128)ps * d->period_den + d->period_num - 1) / d->period_num);
+	return part / d->period_num + (part % d->period_num != 0);
 }
 
 uint64_t block_cycles_of_ps(const struct block *b, uint64_t ps)
@@ -213,21 +216,17 @@ static void turn_page(struct domain *d, uint64_t page)
 /* Earliest cycle at which the head of an input that is not visible yet becomes so. */
 static uint64_t inputs_next(const struct block *b)
 {
-	uint64_t pending = b->in_pending, first = TIME_NEVER;
+	uint64_t pending = b->in_pending, first = CYCLE_NEVER;
 
 	while (pending) {
 		const struct chan *c = b->inputs[__builtin_ctzll(pending)];
 		uint64_t ready = *chan_stamp(c, c->head);
 
 		pending &= pending - 1;
-		if (ready > b->now_ps && ready < first)
+		if (ready > b->cycle && ready < first)
 			first = ready;
 	}
-	if (first == TIME_NEVER)
-		return CYCLE_NEVER;
-	if (first - b->now_ps <= b->dom->period_q)
-		return b->cycle + 1;
-	return block_cycle_at(b, first);
+	return first;
 }
 
 static void step_block(struct domain *d, struct block *b, uint64_t cyc)
@@ -254,16 +253,20 @@ static void step_block(struct domain *d, struct block *b, uint64_t cyc)
 	}
 }
 
-/* As the list says, which is the order in which the blocks were woken. */
-static void run_forward(struct domain *d, struct block **list, uint64_t cyc)
+/*
+ * As the list says, which is the order in which the blocks were woken. A block on it wants to run now, so no
+ * wake-up for later takes it off: the list stays as it is while it is walked.
+ */
+static void run_forward(struct domain *d, struct block *list, uint64_t cyc)
 {
-	struct block *b;
+	struct block *last = list->prev, *b, *next = list;
 
-	while ((b = *list)) {
-		__builtin_prefetch(b->next, 1);
-		list_remove(list, b);
+	do {
+		b = next;
+		next = b->next;
+		__builtin_prefetch(next, 1);
 		step_block(d, b, cyc);
-	}
+	} while (b != last);
 }
 
 static int by_index_descending(const void *a, const void *b)
@@ -273,16 +276,16 @@ static int by_index_descending(const void *a, const void *b)
 	return x->index < y->index ? 1 : -1;
 }
 
-static void run_ordered(struct domain *d, struct block **list, uint64_t cyc)
+static void run_ordered(struct domain *d, struct block *list, uint64_t cyc)
 {
 	struct sim *s = d->sim;
+	struct block *b = list;
 	uint32_t n = 0;
-	struct block *b;
 
-	while ((b = *list)) {
-		list_remove(list, b);
+	do {
 		s->scratch[n++] = b;
-	}
+		b = b->next;
+	} while (b != list);
 	qsort(s->scratch, n, sizeof(*s->scratch), by_index_descending);
 	for (uint32_t i = n; s->order == ORDER_SHUFFLED && i > 1; i--) {
 		uint32_t j = (uint32_t)rng_below(&s->order_rng, i);
@@ -307,8 +310,8 @@ void domain_run_edge(struct domain *d)
 	d->near[s] = NULL;
 	d->near_used[s / 64] &= ~(1ull << (s % 64));
 	if (d->sim->order == ORDER_FORWARD)
-		run_forward(d, &list, cyc);
+		run_forward(d, list, cyc);
 	else
-		run_ordered(d, &list, cyc);
+		run_ordered(d, list, cyc);
 	find_next(d, cyc);
 }
