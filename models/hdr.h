@@ -26,6 +26,7 @@ static inline __attribute__((always_inline)) uint64_t hdr_get(const uint8_t *p, 
 	unsigned first = at / 8, last = (at + bits - 1) / 8;
 	uint64_t v = 0;
 
+#pragma GCC unroll 8
 	for (unsigned i = first; i <= last; i++)
 		v = v << 8 | p[i];
 	v >>= (last + 1) * 8 - (at + bits);
@@ -39,6 +40,7 @@ static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned a
 
 	v &= bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
 	v <<= (last + 1) * 8 - (at + bits);
+#pragma GCC unroll 8
 	for (unsigned i = last + 1; i-- > first; v >>= 8)
 		p[i] = (uint8_t)(p[i] | v);
 }

@@ -114,6 +114,12 @@ enum packet_drop {
 	DROP_LENGTH,	/* extended headers and pad do not fit, more than 4096 B of payload, or a
 			   response that cannot carry this payload */
 	DROP_ICRC,
+	/* found by the parser with the QP's attributes */
+	DROP_ADDRESS,	/* not for this port, or not from the QP's peer */
+	DROP_QP,	/* no such QP here */
+	DROP_TYPE,	/* opcode of another transport than the QP's, or one that nothing takes (CNP) */
+	DROP_PKEY,
+	DROP_QKEY,
 	DROP_REASONS
 };
 
