@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mac.c - Ethernet MAC and PHY: serialisation on the way out, the receive buffer on the way in
+ *
+ * Hardware: frames packets with preamble, FCS and padding to 64 B, sends them one behind the other with the
+ * inter-frame gap, and takes frames off the line into the NIC's receive buffer (IEEE 802.3 clauses 3, 4).
+ *
+ * Modelled: exact line times. A frame starts at the picosecond at which the line is free, within the clock
+ * cycle in which that happens, and the fraction of a picosecond that a rate may leave is carried over, so N
+ * back-to-back frames take exactly N x (bytes + 24) x 8 / rate. Frames are store-and-forward: a received packet
+ * goes on when its last bit is in. A receive buffer that is full drops (lossless Ethernet will pause the peer
+ * before). The port's PHYs are two constant delays.
+ * Not modelled: FCS bytes (frames that a link damages are dropped as such by the wire), beats of the bus
+ * between the MAC and its neighbours, code words. At most one frame a clock cycle each way: the clock must not
+ * be slower than the rate of minimum frames.
+ */
+#include "models/msg.h"
+#include "models/nic.h"
+#include "models/packet.h"
+#include "sim/pool.h"
+
+#define PREAMBLE_BYTES 8u
+#define FCS_BYTES 4u
+#define GAP_BYTES 12u
+#define MIN_BYTES 60u		/* without FCS */
+
+/* A packet in the receive buffer. */
+struct rx_slot {
+	uint64_t ready_ps;
+	uint32_t buf, bytes;
+};
+
+struct mac {
+	struct block b;
+	/* parameters */
+	uint64_t rate, tx_delay, rx_delay;
+	uint32_t rx_buffer;
+	/* ports */
+	struct chan *tx_pkt, *rx_frame, *tx_frame, *rx_pkt;
+	/* state: line free at line_ps + line_rem / rate ps */
+	uint64_t line_ps, line_rem;
+	uint64_t last_bit_ps;	/* end of the frame being sent, while its buffer is held */
+	uint32_t sending;	/* buffer being sent, or BUF_NONE */
+	struct rx_slot *rx;	/* ring of rx_slots */
+	uint32_t rx_slots, rx_head, rx_count;
+	uint32_t rx_bytes;	/* occupancy of the receive buffer */
+	/* statistics */
+	uint64_t tx_frames, tx_bytes, tx_line_bytes, rx_frames, rx_bytes_in, rx_dropped, rx_bytes_max;
+};
+
+#define T struct mac
+static const struct field mac_fields[] = {
+	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS, "line rate after line coding", "declared"),
+	PARAM_TIME(T, tx_delay, 0, 0, 1000 * PS_PER_US, "from the MAC to the first bit on the cable", "declared"),
+	PARAM_TIME(T, rx_delay, 0, 0, 1000 * PS_PER_US, "from the last bit on the cable to the MAC", "declared"),
+	PARAM_BYTES(T, rx_buffer, 262016, 8192, 64 * MIB, "receive buffer",
+		    "documented: ingress buffer of a ConnectX-5"),
+	PORT_IN(T, tx_pkt, pkt, "packets to send"),
+	PORT_OUT(T, tx_frame, frame, "frames to the line, pushed as they start"),
+	PORT_IN(T, rx_frame, frame, "frames from the line"),
+	PORT_OUT(T, rx_pkt, pkt, "packets received"),
+	STAT(T, tx_frames, "pkt", "frames sent"),
+	STAT(T, tx_bytes, "B", "bytes of the packets sent, without FCS and padding"),
+	STAT(T, tx_line_bytes, "B", "byte times used on the line, preamble, FCS and gap included"),
+	STAT(T, rx_frames, "pkt", "frames received"),
+	STAT(T, rx_bytes_in, "B", "bytes of the packets received, without FCS and padding"),
+	STAT(T, rx_dropped, "pkt", "frames dropped because the receive buffer was full"),
+	STAT(T, rx_bytes_max, "B", "highest occupancy of the receive buffer"),
+	SIGNAL(T, rx_bytes, 27, "occupancy of the receive buffer"),
+	FIELDS_END
+};
+#undef T
+
+static void mac_build(struct block *b)
+{
+	struct mac *m = (struct mac *)b;
+
+	m->rx_slots = m->rx_buffer / MIN_BYTES + 1;
+	m->rx = block_alloc(b, m->rx_slots, sizeof(*m->rx));
+}
+
+static void mac_reset(struct block *b)
+{
+	struct mac *m = (struct mac *)b;
+
+	m->line_ps = m->line_rem = m->last_bit_ps = 0;
+	m->sending = BUF_NONE;
+	m->rx_head = m->rx_count = m->rx_bytes = 0;
+}
+
+static uint32_t padded(const struct packet *p)
+{
+	return p->len > MIN_BYTES ? p->len : MIN_BYTES;
+}
+
+/* Occupy the line for 'bytes' more. */
+static void line_advance(struct mac *m, uint64_t bytes)
+{
+	uint64_t t = bytes * 8 * PS_PER_S + m->line_rem;
+
+	m->line_ps += t / m->rate;
+	m->line_rem = t % m->rate;
+}
+
+/* First whole picosecond at which the line is free. */
+static uint64_t line_free(const struct mac *m)
+{
+	return m->line_ps + (m->line_rem != 0);
+}
+
+static void start_frame(struct mac *m, uint32_t buf)
+{
+	const struct nic *nic = m->b.env;
+	const struct packet *p = buf_data(m->b.sim, buf);
+	uint32_t bytes = padded(p);
+	struct frame f = { .buf = buf };
+
+	if (line_free(m) < m->b.now_ps) {
+		m->line_ps = m->b.now_ps;
+		m->line_rem = 0;
+	}
+	f.first_ps = line_free(m) + m->tx_delay;
+	line_advance(m, PREAMBLE_BYTES + bytes + FCS_BYTES);
+	m->last_bit_ps = line_free(m);
+	f.last_ps = m->last_bit_ps + m->tx_delay;
+	line_advance(m, GAP_BYTES);
+	if (p->is_msg_first)
+		oplog_mark(nic->oplog, p->op, OP_FIRST_BIT, f.first_ps);
+	if (p->is_msg_last)
+		oplog_mark(nic->oplog, p->op, OP_LAST_BIT, f.last_ps);
+	m->tx_frames++;
+	m->tx_bytes += p->len;
+	m->tx_line_bytes += PREAMBLE_BYTES + bytes + FCS_BYTES + GAP_BYTES;
+	/* the sender keeps its buffer up to the last bit */
+	m->sending = buf;
+	buf_ref(m->b.sim, buf);
+	frame_push(m->tx_frame, &f);
+}
+
+static void release(struct mac *m)
+{
+	buf_unref(&m->b, m->sending);
+	m->sending = BUF_NONE;
+}
+
+static uint64_t send(struct mac *m)
+{
+	struct block *b = &m->b;
+	const struct pkt *in = pkt_peek(m->tx_pkt);
+	uint64_t start_cyc, wake = CYCLE_NEVER;
+
+	if (m->sending != BUF_NONE && m->last_bit_ps <= b->now_ps)
+		release(m);
+	if (m->sending != BUF_NONE)
+		wake = block_cycle_at(b, m->last_bit_ps);
+	if (!in)
+		return wake;
+	/* the cycle within which the line becomes free */
+	start_cyc = domain_cycle_at(b->dom, m->line_ps + 1) - 1;
+	if (start_cyc > b->cycle)
+		return min_u64(wake, start_cyc);
+	if (!chan_can_push(m->tx_frame)) {
+		chan_stall(m->tx_frame);
+		return wake;
+	}
+	/* its last bit and the gap fall into this cycle, after the edge */
+	if (m->sending != BUF_NONE)
+		release(m);
+	start_frame(m, in->buf);
+	chan_pop(m->tx_pkt);
+	return block_cycle_at(b, m->last_bit_ps);
+}
+
+/* Take a frame whose last bit is in off the line. */
+static uint64_t take(struct mac *m)
+{
+	struct block *b = &m->b;
+	const struct nic *nic = b->env;
+	const struct frame *f = frame_peek(m->rx_frame);
+	const struct packet *p;
+	uint32_t bytes;
+
+	if (!f)
+		return CYCLE_NEVER;
+	if (f->last_ps > b->now_ps)
+		return block_cycle_at(b, f->last_ps);
+	p = buf_data(b->sim, f->buf);
+	bytes = padded(p);
+	m->rx_frames++;
+	m->rx_bytes_in += p->len;
+	if (m->rx_bytes + bytes > m->rx_buffer) {
+		m->rx_dropped++;
+		buf_unref(b, f->buf);
+	} else {
+		uint32_t at = (m->rx_head + m->rx_count) % m->rx_slots;
+
+		if (p->is_msg_last)
+			oplog_mark(nic->oplog, p->rsp_op, OP_REMOTE, f->last_ps);
+		m->rx[at] = (struct rx_slot){ .ready_ps = f->last_ps + m->rx_delay, .buf = f->buf,
+					      .bytes = bytes };
+		m->rx_count++;
+		m->rx_bytes += bytes;
+		m->rx_bytes_max = max_u64(m->rx_bytes_max, m->rx_bytes);
+	}
+	chan_pop(m->rx_frame);
+	return CYCLE_NEVER;
+}
+
+/* Hand the oldest packet of the receive buffer on. */
+static uint64_t deliver(struct mac *m)
+{
+	struct block *b = &m->b;
+	struct rx_slot *s = &m->rx[m->rx_head];
+
+	if (m->rx_count == 0)
+		return CYCLE_NEVER;
+	if (s->ready_ps > b->now_ps)
+		return block_cycle_at(b, s->ready_ps);
+	if (!chan_can_push(m->rx_pkt))
+		return chan_stall(m->rx_pkt);
+	pkt_push(m->rx_pkt, &(struct pkt){ .buf = s->buf });
+	m->rx_bytes -= s->bytes;
+	m->rx_head = m->rx_head + 1 == m->rx_slots ? 0 : m->rx_head + 1;
+	m->rx_count--;
+	return m->rx_count ? b->cycle + 1 : CYCLE_NEVER;
+}
+
+static uint64_t mac_step(struct block *b)
+{
+	struct mac *m = (struct mac *)b;
+	uint64_t wake = send(m);
+
+	wake = min_u64(wake, take(m));
+	return min_u64(wake, deliver(m));
+}
+
+const struct block_class mac_class = {
+	.name = "mac", .impl = "c", .size = sizeof(struct mac), .fields = mac_fields,
+	.doc = "Ethernet MAC and PHY: exact serialisation, receive buffer",
+	.build = mac_build, .reset = mac_reset, .step = mac_step,
+};
