@@ -48,6 +48,7 @@ enum field_form {
 	FORM_RATE,	/* 100Gbps: bits a second */
 	FORM_FREQ,	/* 250MHz: hertz */
 	FORM_PROB,	/* 1e-5: parts in a billion */
+	FORM_LENGTH,	/* 2m: millimetres */
 	FORM_BOOL,	/* on, off, yes, no, true, false, 1, 0 */
 	FORM_ENUM,	/* one of 'names'; stored as its index */
 	FORM_STR	/* text; only in scenario tables, never in a block */
@@ -181,6 +182,7 @@ static inline void block_event(struct block *b, unsigned event, uint64_t a0, uin
 #define PARAM_RATE(T, f, dflt, lo, hi, d, e) PARAM_FORM(T, f, FORM_RATE, dflt, lo, hi, "bps", d, e)
 #define PARAM_FREQ(T, f, dflt, lo, hi, d, e) PARAM_FORM(T, f, FORM_FREQ, dflt, lo, hi, "Hz", d, e)
 #define PARAM_PROB(T, f, dflt, d, e) PARAM_FORM(T, f, FORM_PROB, dflt, 0, PPB_ONE, "ppb", d, e)
+#define PARAM_LENGTH(T, f, dflt, lo, hi, d, e) PARAM_FORM(T, f, FORM_LENGTH, dflt, lo, hi, "mm", d, e)
 #define PARAM_BOOL(T, f, dflt, d, e) PARAM_FORM(T, f, FORM_BOOL, dflt, 0, 1, "", d, e)
 #define PARAM_ENUM(T, f, dflt, list, d, e) \
 	{ .kind = FIELD_PARAM, .type = TYPE_OF(T, f), .form = FORM_ENUM, .offset = offsetof(T, f), \

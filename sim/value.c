@@ -41,6 +41,7 @@ static const struct unit rate_units[] = {
 static const struct unit freq_units[] = {
 	{ "Hz", 1 }, { "kHz", 1000 }, { "KHz", 1000 }, { "MHz", MHZ }, { "GHz", GHZ }, { NULL, 0 }
 };
+static const struct unit length_units[] = { { "mm", 1 }, { "cm", 10 }, { "m", 1000 }, { "km", 1000000 }, { NULL, 0 } };
 static const struct unit prob_units[] = { { "", PPB_ONE }, { "%", PPB_ONE / 100 }, { NULL, 0 } };
 
 enum number { NUMBER_OK, NUMBER_BAD, NUMBER_HUGE, NUMBER_INEXACT };
@@ -202,6 +203,7 @@ static enum number read_form(const struct field *f, const char *text, uint64_t *
 	case FORM_RATE: return read_number(text, rate_units, false, v);
 	case FORM_FREQ: return read_number(text, freq_units, false, v);
 	case FORM_PROB: return read_number(text, prob_units, false, v);
+	case FORM_LENGTH: return read_number(text, length_units, false, v);
 	case FORM_BOOL: return read_bool(text, v) ? NUMBER_OK : NUMBER_BAD;
 	case FORM_TIME:
 		if (f->max == TIME_NEVER && strcmp(text, "never") == 0) {
@@ -244,6 +246,7 @@ static void say_allowed(const struct field *f, const char *text, char *why, size
 		[FORM_RATE] = "a rate such as 100Gbps",
 		[FORM_FREQ] = "a frequency such as 250MHz",
 		[FORM_PROB] = "a probability such as 1e-5 (steps of 1e-9)",
+		[FORM_LENGTH] = "a length such as 2m",
 	};
 	char lo[32], hi[32];
 	size_t n = 0;
@@ -278,6 +281,7 @@ bool value_parse(const struct field *f, const char *text, uint64_t *v, char *why
 	static const char *const base[] = {
 		[FORM_COUNT] = "number", [FORM_BYTES] = "number of bytes", [FORM_TIME] = "number of picoseconds",
 		[FORM_RATE] = "number of bits a second", [FORM_FREQ] = "number of hertz", [FORM_PROB] = "multiple of 1e-9",
+		[FORM_LENGTH] = "number of millimetres",
 	};
 	uint64_t x = 0;
 	enum number r = read_form(f, text, &x);
@@ -340,7 +344,10 @@ static const struct unit *pick_unit(const struct unit *u, uint64_t v, bool is_wh
 
 char *value_format(const struct field *f, uint64_t v, char *buf, size_t len)
 {
-	const struct unit *units = f->form == FORM_TIME ? time_units : f->form == FORM_RATE ? rate_units : freq_units;
+	const struct unit *units = f->form == FORM_TIME	  ? time_units
+				   : f->form == FORM_RATE ? rate_units
+				   : f->form == FORM_FREQ ? freq_units
+							  : length_units;
 
 	switch (f->form) {
 	case FORM_BOOL: snprintf(buf, len, "%s", v ? "on" : "off"); break;
@@ -353,6 +360,7 @@ char *value_format(const struct field *f, uint64_t v, char *buf, size_t len)
 	case FORM_TIME:
 	case FORM_RATE:
 	case FORM_FREQ:
+	case FORM_LENGTH:
 		if (f->form == FORM_TIME && v == TIME_NEVER)
 			snprintf(buf, len, "never");
 		else
