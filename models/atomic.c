@@ -170,30 +170,31 @@ static void push_dma(struct atomic *a, uint32_t i, bool is_write)
 		.op = OP_NONE });
 }
 
-/* One transfer a cycle; writes first, they end operations. */
-static void start_dma(struct atomic *a)
+/* One transfer a cycle; writes first, they end operations. False when one was refused. */
+static bool start_dma(struct atomic *a)
 {
 	uint32_t w = oldest(a, SLOT_WRITE);
 	uint32_t i = w != SLOT_NONE ? w : oldest(a, SLOT_READ);
 
 	if (i == SLOT_NONE)
-		return;
+		return true;
 	if (!chan_can_push(a->dma_req)) {
 		chan_stall(a->dma_req);
-		return;
+		return false;
 	}
 	if (w != SLOT_NONE) {
 		push_dma(a, i, true);
 		a->slot[i].state = SLOT_WRITING;
-		return;
+		return true;
 	}
 	if (!pool_can_alloc(a->pool)) {
 		pool_stall(a->pool);
-		return;
+		return false;
 	}
 	a->slot[i].buf = pool_alloc(a->pool);
 	push_dma(a, i, false);
 	a->slot[i].state = SLOT_READING;
+	return true;
 }
 
 /* Operations whose time in the ALU is over. Returns when the next one's is. */
@@ -247,16 +248,17 @@ static void take_dma_rsp(struct atomic *a)
 	chan_pop(a->dma_rsp);
 }
 
-static void answer(struct atomic *a)
+/* False when the port refused. */
+static bool answer(struct atomic *a)
 {
 	uint32_t i = oldest(a, SLOT_DONE);
 	struct atomic_slot *s;
 
 	if (i == SLOT_NONE)
-		return;
+		return true;
 	if (!chan_can_push(a->rsp)) {
 		chan_stall(a->rsp);
-		return;
+		return false;
 	}
 	s = &a->slot[i];
 	atomic_rsp_push(a->rsp, &(struct atomic_rsp){
@@ -264,6 +266,7 @@ static void answer(struct atomic *a)
 	s->state = SLOT_FREE;
 	a->in_use--;
 	a->ops++;
+	return true;
 }
 
 /* Returns when the next operation may start, if one waits for that. */
@@ -292,21 +295,19 @@ static uint64_t take_request(struct atomic *a)
 static uint64_t atomic_step(struct block *b)
 {
 	struct atomic *a = (struct atomic *)b;
-	uint64_t next;
+	bool is_rsp_free = answer(a);
+	uint64_t next = compute(a);
+	bool is_dma_free = start_dma(a);
 
-	answer(a);
-	start_dma(a);
-	next = take_request(a);
-	next = min_u64(next, compute(a));
+	next = min_u64(next, take_request(a));
 	take_dma_rsp(a);
-	/* What became possible in this step is done in the next, unless it waits for a credit or a buffer. */
+	/* What became possible in this step is done in the next, unless its port or the pool refused. */
 	for (uint32_t i = 0; i < a->parallel; i++) {
 		enum slot_state st = a->slot[i].state;
 
 		if (st == SLOT_COMPUTE)
 			next = min_u64(next, a->slot[i].ready_cyc);
-		else if ((st == SLOT_DONE && !a->rsp->is_stalled) ||
-			 ((st == SLOT_READ || st == SLOT_WRITE) && !a->dma_req->is_stalled))
+		else if ((st == SLOT_DONE && is_rsp_free) || ((st == SLOT_READ || st == SLOT_WRITE) && is_dma_free))
 			next = b->cycle + 1;
 	}
 	if (a->in_use < a->parallel && atomic_req_peek(a->req))

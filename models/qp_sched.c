@@ -206,29 +206,30 @@ static bool only_pays(const struct qp_sched *s)
 	return s->ready.n > 1 && s->qp[s->ready.head].deficit + s->quantum <= 0;
 }
 
-/* Visit the QP at the head of the list: it pays, or its WQEs are fetched. */
-static void visit(struct qp_sched *s)
+/* Visit the QP at the head of the list: it pays, or its WQEs are fetched. False when the port refused. */
+static bool visit(struct qp_sched *s)
 {
 	struct sched_qp *q;
 	uint32_t qpi;
 
 	if (!s->ready.n)
-		return;
+		return true;
 	q = &s->qp[s->ready.head];
 	if (only_pays(s)) {
 		q->deficit += s->quantum;
 		s->visits_in_debt++;
 		qp_list_add(&s->ready, qp_list_take(&s->ready));
-		return;
+		return true;
 	}
 	if (!chan_can_push(s->fetch)) {
 		chan_stall(s->fetch);
-		return;
+		return false;
 	}
 	qpi = qp_list_take(&s->ready);
 	if (q->deficit <= 0)
 		q->deficit = q->deficit + s->quantum > 0 ? q->deficit + s->quantum : s->quantum;
 	order_fetch(s, qpi);
+	return true;
 }
 
 /* Those whose time has come become ready. */
@@ -247,8 +248,9 @@ static uint64_t qp_sched_step(struct block *b)
 {
 	struct qp_sched *s = (struct qp_sched *)b;
 	uint64_t next = CYCLE_NEVER;
+	bool is_free;
 
-	visit(s);	/* first: a QP that becomes ready now is visited from the next cycle on */
+	is_free = visit(s);	/* first: a QP that becomes ready now is visited from the next cycle on */
 	release_due(s);
 	take_fetched(s);
 	take_credit(s);
@@ -257,7 +259,7 @@ static uint64_t qp_sched_step(struct block *b)
 	s->max_ready = max_u64(s->max_ready, s->n_ready);
 	if (s->later != QP_LIST_END)
 		next = block_cycle_at(b, s->qp[s->later].due_ps);
-	if (s->n_ready && (only_pays(s) || !s->fetch->is_stalled))
+	if (s->n_ready && (only_pays(s) || is_free))
 		next = b->cycle + 1;
 	return next;
 }

@@ -86,17 +86,17 @@ static uint32_t free_slot(const struct wqe_fetch *w)
 	return MAX_READS;
 }
 
-/* Accept an order: ask for the context. */
-static void take_order(struct wqe_fetch *w)
+/* Accept an order: ask for the context. False when that was refused. */
+static bool take_order(struct wqe_fetch *w)
 {
 	const struct sq_fetch *m = sq_fetch_peek(w->fetch);
 	uint32_t i = free_slot(w);
 
 	if (!m || i == MAX_READS || !pool_can_alloc(w->blocks))
-		return;
+		return true;
 	if (!chan_can_push(w->qpc_req)) {
 		chan_stall(w->qpc_req);
-		return;
+		return false;
 	}
 	SIM_CHECK(m->n_bb > 0 && m->max_wqe > 0, w);
 	w->slot[i] = (struct sq_slot){
@@ -107,6 +107,7 @@ static void take_order(struct wqe_fetch *w)
 	chan_pop(w->fetch);
 	w->fetches++;
 	w->in_flight++;
+	return true;
 }
 
 static void take_context(struct wqe_fetch *w)
@@ -141,21 +142,20 @@ static void read_blocks(struct wqe_fetch *w)
 }
 
 /* The order is fulfilled as far as it goes: report it. */
-static void end_order(struct wqe_fetch *w)
+static uint64_t end_order(struct wqe_fetch *w)
 {
 	uint32_t i = w->sq_decode.head;
 	struct sq_slot *s = &w->slot[i];
 
-	if (!chan_can_push(w->fetched)) {
-		chan_stall(w->fetched);
-		return;
-	}
+	if (!chan_can_push(w->fetched))
+		return chan_stall(w->fetched);
 	sq_fetched_push(w->fetched, &(struct sq_fetched){
 		.qpi = s->order.qpi, .bytes = s->bytes, .n_bb = (uint16_t)s->done, .n_wqe = s->n_wqe });
 	buf_unref(&w->b, s->buf);
 	s->is_used = false;
 	w->in_flight--;
 	qp_list_take(&w->sq_decode);
+	return w->sq_decode.n ? w->b.cycle + 1 : CYCLE_NEVER;
 }
 
 /* Deliver the WQE at s->done, of n_bb basic blocks. */
@@ -209,10 +209,8 @@ static uint64_t decode(struct wqe_fetch *w)
 		return CYCLE_NEVER;
 	if (w->b.cycle < w->decode_free_cyc)
 		return w->decode_free_cyc;
-	if (s->done == s->want || s->n_wqe == s->order.max_wqe) {
-		end_order(w);
-		return CYCLE_NEVER;
-	}
+	if (s->done == s->want || s->n_wqe == s->order.max_wqe)
+		return end_order(w);
 	n = next_bbs(w, s);
 	if (s->done + n > s->want) {
 		w->cut++;
@@ -249,14 +247,14 @@ static void take_dma_rsp(struct wqe_fetch *w)
 	chan_pop(w->dma_rsp);
 }
 
-/* One read a cycle, send and receive queues in turn. */
-static void start_dma(struct wqe_fetch *w)
+/* One read a cycle, send and receive queues in turn. False when the port refused. */
+static bool start_dma(struct wqe_fetch *w)
 {
 	if (!w->sq_read.n && !w->rq_read.n)
-		return;
+		return true;
 	if (!chan_can_push(w->dma_req)) {
 		chan_stall(w->dma_req);
-		return;
+		return false;
 	}
 	if (w->rq_read.n && (w->is_rq_turn || !w->sq_read.n)) {
 		wqe_fetch_rq_read(w);
@@ -265,28 +263,26 @@ static void start_dma(struct wqe_fetch *w)
 		read_blocks(w);
 		w->is_rq_turn = true;
 	}
+	return true;
 }
 
 static uint64_t wqe_fetch_step(struct block *b)
 {
 	struct wqe_fetch *w = (struct wqe_fetch *)b;
-	uint64_t next;
+	bool was_idle = w->sq_decode.n == 0;
+	uint64_t next = decode(w);
+	bool is_rsp_free = wqe_fetch_rq_answer(w);
+	bool is_dma_free = start_dma(w);
+	bool is_qpc_free = take_order(w);
 
-	next = decode(w);
-	wqe_fetch_rq_answer(w);
-	start_dma(w);
-	take_order(w);
 	take_context(w);
 	wqe_fetch_rq_question(w);
 	take_dma_rsp(w);
-	/* What became possible in this step is done in the next, unless it waits for a credit or a buffer. */
-	if (w->sq_decode.n && next == CYCLE_NEVER && !w->wqe->is_stalled && !w->fetched->is_stalled &&
-	    !w->wqes_pool->is_starved)
-		next = b->cycle + 1;
-	if (((w->sq_read.n || w->rq_read.n) && !w->dma_req->is_stalled) ||
-	    (w->rq_answer.n && !w->rq_rsp->is_stalled && !w->rq_pool->is_starved))
-		next = b->cycle + 1;
-	if (sq_fetch_peek(w->fetch) && w->in_flight < w->reads && !w->qpc_req->is_stalled)
+	/* What became possible in this step is done in the next, unless its port or pool refused. */
+	if (was_idle && w->sq_decode.n)
+		next = max_u64(w->decode_free_cyc, b->cycle + 1);
+	if (((w->sq_read.n || w->rq_read.n) && is_dma_free) || (w->rq_answer.n && is_rsp_free) ||
+	    (w->in_flight < w->reads && is_qpc_free && sq_fetch_peek(w->fetch)))
 		next = b->cycle + 1;
 	return next;
 }

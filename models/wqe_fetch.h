@@ -74,9 +74,11 @@ static inline const struct qp_attr *wqe_fetch_qp(const struct wqe_fetch *w, uint
 void wqe_fetch_rq_build(struct wqe_fetch *w);
 void wqe_fetch_rq_reset(struct wqe_fetch *w);
 
-/* Take one question of the responder; give one answer. */
+/* Take one question of the responder. */
 void wqe_fetch_rq_question(struct wqe_fetch *w);
-void wqe_fetch_rq_answer(struct wqe_fetch *w);
+
+/* Give one answer; false when the port or the pool refused. */
+bool wqe_fetch_rq_answer(struct wqe_fetch *w);
 
 /* Start one read for the QP that has waited longest; dma_req can take it and rq_read is not empty. */
 void wqe_fetch_rq_read(struct wqe_fetch *w);

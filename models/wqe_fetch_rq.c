@@ -147,23 +147,24 @@ static void answer(struct wqe_fetch *w, uint32_t qpi)
 	w->rq_wqes++;
 }
 
-void wqe_fetch_rq_answer(struct wqe_fetch *w)
+bool wqe_fetch_rq_answer(struct wqe_fetch *w)
 {
 	uint32_t qpi;
 
 	if (!w->rq_answer.n)
-		return;
+		return true;
 	if (!chan_can_push(w->rq_rsp)) {
 		chan_stall(w->rq_rsp);
-		return;
+		return false;
 	}
 	if (w->rq[w->rq_answer.head].n_held && !pool_can_alloc(w->rq_pool)) {
 		pool_stall(w->rq_pool);
-		return;
+		return false;
 	}
 	qpi = qp_list_take(&w->rq_answer);
 	answer(w, qpi);
 	rq_consider(w, qpi);
+	return true;
 }
 
 static void dbr_read(struct wqe_fetch *w, uint32_t qpi)
