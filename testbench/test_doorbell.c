@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_doorbell.c - register writes to send doorbells
+ */
+#include <string.h>
+
+#include "models/hdr.h"
+#include "models/msg.h"
+#include "models/nic.h"
+#include "testbench/tb.h"
+
+extern const struct block_class doorbell_class;
+
+#define N_QP 3u
+#define RING_BB 64u
+#define BUFS 512u
+#define RINGS 400u
+
+static uint32_t dir[4096], sq_op[N_QP][RING_BB];
+
+/* A NIC of N_QP QPs, QPN 0x40 onwards. */
+struct bench {
+	struct nic nic;
+	struct qp_attr qp[N_QP];
+	struct tb t;
+	struct tb_port *mmio, *sq_db;
+	struct pool *pool;
+	uint32_t buf;
+};
+
+static void bench_start(struct bench *e, const char *const *sets)
+{
+	memset(e, 0, sizeof(*e));
+	memset(dir, 0, sizeof(dir));
+	memset(sq_op, 0, sizeof(sq_op));
+	e->nic = (struct nic){ .qp = e->qp, .n_qp = N_QP, .oplog = oplog_create() };
+	e->nic.qp_dir[0] = dir;
+	for (uint32_t i = 0; i < N_QP; i++) {
+		e->qp[i] = (struct qp_attr){ .qpn = 0x40 + i, .sq_bb = RING_BB, .sq_op = sq_op[i] };
+		dir[0x40 + i] = i + 1;
+	}
+	tb_init(&e->t, &doorbell_class, &e->nic, sets);
+	e->mmio = tb_source(&e->t, "mmio");
+	e->sq_db = tb_sink(&e->t, "sq_db");
+	e->pool = pool_create(&e->mmio->b, BUFS, 64);
+	tb_start(&e->t);
+	e->mmio->b.now_ps = 1;	/* buffers are taken before the run */
+}
+
+static void bench_end(struct bench *e)
+{
+	CU_ASSERT_EQUAL(e->pool->in_use, 0);
+	tb_end(&e->t);
+	oplog_destroy(e->nic.oplog);
+}
+
+/* Queue a write of 'len' bytes at 'addr' that carries the control qword. */
+static void ring_at(struct bench *e, uint64_t addr, uint32_t len, uint32_t qpn, uint16_t index, uint8_t ds)
+{
+	struct tlp t = { .addr = addr, .len = len, .buf = pool_alloc(e->pool), .off = 8, .kind = TLP_MWR };
+	uint8_t *ctrl = (uint8_t *)buf_data(&e->t.sim, t.buf) + t.off;
+
+	memset(ctrl, 0, 8);
+	hdr_put(ctrl, 8, 16, index);
+	ctrl[3] = MLX5_OPCODE_SEND;
+	hdr_put(ctrl, 32, 24, qpn);
+	ctrl[7] = ds;
+	tb_send(e->mmio, &t);
+}
+
+static void ring(struct bench *e, uint32_t qpi, uint16_t index, uint8_t ds)
+{
+	ring_at(e, index & 1 ? UAR_BLUEFLAME + 0x100 : UAR_BLUEFLAME, 8, 0x40 + qpi, index, ds);
+}
+
+static void doorbell_ring_gives_producer_behind_wqe(void)
+{
+	static const struct {
+		uint16_t index;
+		uint8_t ds;
+		uint16_t producer;
+	} want[] = { { 0, 1, 1 }, { 1, 4, 2 }, { 2, 5, 4 }, { 4, 63, 20 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		struct bench e;
+		const struct sq_db *m;
+
+		bench_start(&e, NULL);
+		ring(&e, 1, want[i].index, want[i].ds);
+		tb_run(&e.t);
+		m = tb_got(e.sq_db, 0);
+		CU_ASSERT_EQUAL_FATAL(e.sq_db->n_received, 1);
+		CU_ASSERT_EQUAL(m->qpi, 1);
+		CU_ASSERT_EQUAL(m->producer, want[i].producer);
+		bench_end(&e);
+	}
+}
+
+static void doorbell_bad_write_is_counted_and_dropped(void)
+{
+	struct bench e;
+
+	bench_start(&e, NULL);
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x3f, 0, 1);	/* no such QP */
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x5040, 0, 1);
+	ring_at(&e, UAR_BLUEFLAME, 16, 0x40, 0, 1);	/* wrong size */
+	ring_at(&e, UAR_BLUEFLAME, 4, 0x40, 0, 1);
+	ring_at(&e, 0x10, 8, 0x40, 0, 1);		/* no register */
+	ring_at(&e, UAR_CQ_DOORBELL, 8, 0x40, 0, 1);
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 64, 1);	/* 65 blocks in a ring of 64 */
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 63, 1);	/* just fits */
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 63, 1);	/* nothing new */
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.sq_db->n_received, 1);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_qpn"), 2);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_size"), 2);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_addr"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "cq_rings"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_index"), 2);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "rings"), 1);
+	bench_end(&e);
+}
+
+static void doorbell_ring_marks_every_request_of_batch(void)
+{
+	struct bench e;
+	uint32_t op[4];
+
+	bench_start(&e, NULL);
+	for (uint32_t i = 0; i < 4; i++) {
+		op[i] = oplog_open(e.nic.oplog, &(struct op_row){ .id = i }, 1);
+		sq_op[2][i] = op[i];
+	}
+	ring(&e, 2, 2, 4);	/* blocks 0 to 2, not 3 */
+	tb_run(&e.t);
+	for (uint32_t i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(oplog_row(e.nic.oplog, op[i])->t_ps[OP_DOORBELL], 4000);
+	CU_ASSERT_EQUAL(oplog_row(e.nic.oplog, op[3])->t_ps[OP_DOORBELL], 0);
+	bench_end(&e);
+}
+
+/* What was rung and what came out. */
+struct outcome {
+	uint16_t rung[N_QP];	/* last producer; all of them start at 0 and only grow */
+	uint32_t n;
+	struct sq_db got[RINGS];
+};
+
+/* Every QP's producers grow and end at the last one rung. */
+static bool is_right(const struct outcome *o)
+{
+	uint16_t last[N_QP] = { 0 };
+
+	for (uint32_t i = 0; i < o->n; i++) {
+		const struct sq_db *m = &o->got[i];
+
+		if (m->qpi >= N_QP || m->producer <= last[m->qpi])
+			return false;
+		last[m->qpi] = m->producer;
+	}
+	return memcmp(last, o->rung, sizeof(last)) == 0;
+}
+
+static void run_random(unsigned in, unsigned out, const char *slots, struct outcome *o)
+{
+	char set_in[64], set_out[64];
+	struct bench e;
+	struct rng r;
+
+	tb_stall_sets(&doorbell_class, in, out, set_in, set_out);
+	bench_start(&e, (const char *[]){ set_in, set_out, slots, NULL });
+	memset(o, 0, sizeof(*o));
+	rng_seed(&r, "test_doorbell", in * 4 + out);
+	for (uint32_t i = 0; i < RINGS; i++) {
+		uint32_t qpi = (uint32_t)rng_below(&r, N_QP);
+		uint8_t ds = (uint8_t)(1 + rng_below(&r, 16));
+
+		ring(&e, qpi, o->rung[qpi], ds);
+		o->rung[qpi] = (uint16_t)(o->rung[qpi] + (ds + 3) / 4);
+	}
+	tb_run(&e.t);
+	o->n = e.sq_db->n_received;
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "rings"), RINGS);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "rings") - tb_stat(&e.t, "coalesced"), o->n);
+	for (uint32_t i = 0; i < o->n; i++)
+		o->got[i] = *(const struct sq_db *)tb_got(e.sq_db, i);
+	bench_end(&e);
+}
+
+static void doorbell_random_rings_end_at_last_producer(void)
+{
+	static struct outcome o;
+
+	for (unsigned in = 0; in < 4; in++)
+		for (unsigned out = 0; out < 4; out++) {
+			run_random(in, out, "doorbell.slots=64", &o);
+			CU_ASSERT_TRUE(is_right(&o));
+			run_random(in, out, "doorbell.slots=1", &o);
+			CU_ASSERT_TRUE(is_right(&o));
+		}
+}
+
+static void doorbell_waiting_ring_is_coalesced(void)
+{
+	static struct outcome o;
+
+	run_random(0, 3, "doorbell.slots=64", &o);	/* long stalls at the output: rings pile up */
+	CU_ASSERT(o.n < RINGS);
+}
+
+static void doorbell_lost_ring_is_caught(void)
+{
+	static struct outcome o;
+
+	run_random(0, 0, "doorbell.slots=64", &o);
+	CU_ASSERT_TRUE(is_right(&o));
+	o.n--;
+	CU_ASSERT_FALSE(is_right(&o));
+}
+
+CU_TestInfo test_doorbell_tests[] = {
+	{ "doorbell_ring_gives_producer_behind_wqe", doorbell_ring_gives_producer_behind_wqe },
+	{ "doorbell_bad_write_is_counted_and_dropped", doorbell_bad_write_is_counted_and_dropped },
+	{ "doorbell_ring_marks_every_request_of_batch", doorbell_ring_marks_every_request_of_batch },
+	{ "doorbell_random_rings_end_at_last_producer", doorbell_random_rings_end_at_last_producer },
+	{ "doorbell_waiting_ring_is_coalesced", doorbell_waiting_ring_is_coalesced },
+	{ "doorbell_lost_ring_is_caught", doorbell_lost_ring_is_caught },
+	CU_TEST_INFO_NULL
+};
