@@ -202,6 +202,19 @@ static void send_register(struct host_mem *h, const struct cpu_req *r)
 	h->mmios++;
 }
 
+/* Inline data: a store of bytes that are in memory (msg.h). */
+static void copy(struct host_mem *h, const struct cpu_req *r)
+{
+	const struct host *host = h->b.env;
+	uint8_t bytes[sizeof(r->data)];
+	uint64_t from = 0;
+
+	for (unsigned i = 0; i < sizeof(from); i++)
+		from |= (uint64_t)r->data[i] << 8 * i;
+	SIM_CHECK(mem_read(host->mem, from, bytes, r->len) && mem_write(host->mem, r->addr, bytes, r->len), h);
+	h->stores++;
+}
+
 static uint64_t serve_cpu(struct host_mem *h)
 {
 	const struct host *host = h->b.env;
@@ -216,6 +229,9 @@ static uint64_t serve_cpu(struct host_mem *h)
 	case CPU_STORE:
 		SIM_CHECK(mem_write(host->mem, r->addr, r->data, r->len), h);
 		h->stores++;
+		break;
+	case CPU_COPY:
+		copy(h, r);
 		break;
 	case CPU_MMIO:
 		if (!pool_can_alloc(h->pool))
