@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requester.c - the send side of reliable connections: PSNs, windows, acknowledgements, retries, completions
+ *
+ * Hardware: the transmit half of the transport engine. It owns, of every QP, the outstanding WQEs, the PSN to
+ * send next and the oldest not acknowledged, the limits (window, outstanding READs and ATOMICs, end-to-end
+ * credits) and one timer.
+ *
+ * Modelled: WQEs arrive whole and are kept until they complete, so sending again refetches payload but no WQE.
+ * QPs that can send take turns, one job (a run of at most 'burst' packets of one message) each. Go-back-N: a
+ * NAK, a timeout or an implied NAK makes the QP continue at its oldest unacknowledged PSN, also in the middle
+ * of a message; jobs already handed over still go out, the peer drops them. READ and ATOMIC data are written to
+ * the WQE's segments, and a WQE completes when the last of these writes is in the posted queue. Completions are
+ * in order; after an error the rest is flushed.
+ * Not modelled: UC, UD, XRC, memory windows; selective repeat; rate limits (qp_sched paces the WQEs).
+ *
+ * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of response
+ * data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
+ * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_timer.c, requester.h (state).
+ */
+#include "models/requester.h"
+
+#define MAX_MESSAGE (1u << 31)
+#define RNR_25_PS (61440 * PS_PER_US)
+
+#define T struct requester
+static const struct field requester_fields[] = {
+	PARAM(T, window, 512, 1, 1u << 22, "pkt", "packets of a QP that may be unacknowledged",
+	      "declared: covers 100 Gbit/s x 20 us at 512 B; rxe has 128"),
+	PARAM(T, burst, 16, 1, 4096, "pkt", "packets of one message before the next QP's turn", "declared"),
+	PARAM(T, writes, 64, 2, 4096, "req", "writes of response data under way", "declared"),
+	PARAM(T, timeout_factor, 2, 1, 4, "", "ACK timeout in units of 4.096 us x 2^timeout",
+	      "documented: IBTA vol. 1 9.7.6.1.3 allows 1 to 4; silicon averages 2"),
+	PARAM_TIME(T, rnr_25, RNR_25_PS, 1, 4 * RNR_25_PS, "RNR time of code 25",
+		   "documented: IBTA vol. 1 table 46; rxe waits 61.41 ms"),
+	PARAM_BOOL(T, credits, true, "heed end-to-end credits of the AETH", "documented: IBTA vol. 1 9.7.7.2"),
+	PORT_IN(T, wqe, wqe, "WQEs, in order per QP"),
+	PORT_IN(T, rx, rx_pkt, "acknowledgements and responses"),
+	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
+	PORT_IN(T, dma_rsp, dma_rsp, "ends of writes of response data"),
+	PORT_OUT(T, job, tx_job, "runs of packets"),
+	PORT_OUT(T, credit, sq_credit, "WQEs released, to the scheduler"),
+	PORT_OUT(T, cqe, cqe_req, "completions"),
+	PORT_OUT(T, dma_req, dma_req, "writes of response data"),
+	STAT(T, wqes, "WQE", "WQEs taken"),
+	STAT(T, jobs, "job", "jobs sent"),
+	STAT(T, packets, "pkt", "packets in these jobs"),
+	STAT(T, resent_packets, "pkt", "of these, not for the first time"),
+	STAT(T, acks, "pkt", "ACKs and NAKs received"),
+	STAT(T, responses, "pkt", "READ and ATOMIC responses accepted"),
+	STAT(T, ghosts, "pkt", "packets ignored because their PSN was not in flight"),
+	STAT(T, nak_sequence, "pkt", "NAKs for a PSN sequence error"),
+	STAT(T, nak_rnr, "pkt", "receiver-not-ready NAKs"),
+	STAT(T, nak_fatal, "pkt", "NAKs that ended a QP"),
+	STAT(T, implied_naks, "pkt", "packets that showed a READ or ATOMIC response to be lost"),
+	STAT(T, timeouts, "event", "ACK timeouts"),
+	STAT(T, bad_responses, "pkt", "responses that did not fit the request"),
+	STAT(T, errors, "WQE", "WQEs that ended with an error of their own"),
+	STAT(T, flushed, "WQE", "WQEs flushed after an error"),
+	SIGNAL(T, n_ready, 20, "QPs that can send"),
+	SIGNAL(T, n_held, 24, "WQEs held"),
+	FIELDS_END
+};
+#undef T
+
+static void requester_build(struct block *b)
+{
+	struct requester *r = (struct requester *)b;
+	const struct nic *nic = b->env;
+	size_t n = nic->n_qp ? nic->n_qp : 1;
+
+	r->qp = block_alloc(b, n, sizeof(*r->qp));
+	for (uint32_t i = 0; i < nic->n_qp; i++) {
+		uint32_t bb = nic->qp[i].sq_bb ? nic->qp[i].sq_bb : 1;
+
+		r->qp[i].ring = block_alloc(b, bb, sizeof(struct req_wqe));
+		r->qp[i].mask = bb - 1;
+	}
+	r->ready_links = block_alloc(b, n, sizeof(uint32_t));
+	r->retire_links = block_alloc(b, n, sizeof(uint32_t));
+	r->write = block_alloc(b, r->writes, sizeof(*r->write));
+	r->atomic_pool = pool_create(b, r->writes, sizeof(uint64_t));
+}
+
+static void requester_reset(struct block *b)
+{
+	struct requester *r = (struct requester *)b;
+	const struct nic *nic = b->env;
+
+	for (uint32_t i = 0; i < nic->n_qp; i++) {
+		const struct qp_attr *a = &nic->qp[i];
+		uint32_t psn = a->sq_psn & PSN_MASK;
+
+		r->qp[i] = (struct req_qp){
+			.ring = r->qp[i].ring, .mask = r->qp[i].mask, .una = psn, .send_psn = psn, .top_psn = psn,
+			.done_psn = psn, .restart_psn = psn, .retry_left = a->retry, .rnr_left = a->rnr_retry,
+			.timer = REQ_NO_TIMER, .is_unlimited = !r->credits };
+	}
+	qp_list_init(&r->ready, r->ready_links, nic->n_qp);
+	qp_list_init(&r->retire, r->retire_links, nic->n_qp);
+	r->scatter = (struct req_scatter){ 0 };
+	for (uint32_t i = 0; i < r->writes; i++)
+		r->write[i].next_free = i + 1;
+	r->free_write = 0;
+	r->n_ready = r->n_held = 0;
+	req_timer_reset(r);
+}
+
+/* What a WQE asks for that no QP can do: the syndrome it ends with, or 0. */
+static uint8_t local_error(const struct requester *r, const struct req_wqe *w)
+{
+	const struct req_op *op = req_op_of(w);
+	bool is_atomic = op->is_answered && w->w.opcode != MLX5_OPCODE_RDMA_READ;
+
+	if (!op->is_valid || (op->is_answered && (w->w.is_inline || !req_attr(r, w->w.qpi)->rd_atomic)))
+		return CQE_SYNDROME_LOCAL_QP_OP;
+	if (w->w.len > MAX_MESSAGE || (is_atomic && w->w.len != sizeof(uint64_t)))
+		return CQE_SYNDROME_LOCAL_LENGTH;
+	return 0;
+}
+
+static void take_wqe(struct requester *r)
+{
+	const struct wqe *m = wqe_peek(r->wqe);
+	struct req_qp *q;
+	struct req_wqe *w;
+	uint8_t syndrome;
+
+	if (!m)
+		return;
+	q = &r->qp[m->qpi];
+	SIM_CHECK(q->tail - q->head <= q->mask, r);
+	w = req_wqe(q, q->tail++);
+	*w = (struct req_wqe){ .w = *m };
+	r->wqes++;
+	r->n_held++;
+	syndrome = local_error(r, w);
+	if (syndrome)
+		req_fail(r, m->qpi, q->tail - 1, syndrome);
+	req_kick(r, m->qpi);
+	req_try_retire(r, m->qpi);
+	chan_pop(r->wqe);
+}
+
+void req_try_retire(struct requester *r, uint32_t qpi)
+{
+	const struct req_qp *q = &r->qp[qpi];
+
+	if (q->head == q->tail || req_wqe(q, q->head)->n_dma)
+		return;
+	if (q->is_error || q->head != q->acked || (q->has_failed && q->head == q->fail))
+		qp_list_add(&r->retire, qpi);
+}
+
+static void push_cqe(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint8_t syndrome)
+{
+	cqe_req_push(r->cqe, &(struct cqe_req){
+		.qpi = qpi, .cqi = req_attr(r, qpi)->scq, .byte_cnt = req_op_of(w)->is_answered ? w->w.len : 0,
+		.op = w->w.op, .wqe_counter = w->w.index, .opcode = syndrome ? CQE_REQ_ERR : CQE_REQ,
+		.syndrome = syndrome, .wqe_opcode = w->w.opcode });
+}
+
+/* Complete one WQE of the QP whose turn it is: completion entry, credit, buffer. */
+static uint64_t retire(struct requester *r)
+{
+	uint32_t qpi = r->retire.head;
+	struct req_qp *q;
+	struct req_wqe *w;
+	uint8_t syndrome = 0;
+
+	if (!r->retire.n)
+		return CYCLE_NEVER;
+	q = &r->qp[qpi];
+	w = req_wqe(q, q->head);
+	if (q->is_error)
+		syndrome = CQE_SYNDROME_WR_FLUSH;
+	else if (q->has_failed && q->head == q->fail)
+		syndrome = w->syndrome;
+	if ((w->w.signaled || syndrome) && !chan_can_push(r->cqe))
+		return chan_stall(r->cqe);
+	if (!chan_can_push(r->credit))
+		return chan_stall(r->credit);
+	if (w->w.signaled || syndrome)
+		push_cqe(r, qpi, w, syndrome);
+	sq_credit_push(r->credit, &(struct sq_credit){ .qpi = qpi, .n_wqe = 1 });
+	buf_unref(&r->b, w->w.buf);
+	if (syndrome) {
+		r->errors += !q->is_error;
+		r->flushed += q->is_error;
+		q->is_error = true;
+		q->is_rnr_wait = false;
+		q->top_psn = q->done_psn = q->una;
+		req_timer_stop(r, qpi);
+	}
+	q->head++;
+	r->n_held--;
+	qp_list_take(&r->retire);
+	req_try_retire(r, qpi);
+	return r->retire.n ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+static uint64_t requester_step(struct block *b)
+{
+	struct requester *r = (struct requester *)b;
+	uint64_t next = CYCLE_NEVER;
+
+	req_timer_step(r);
+	req_take_dma_rsp(r);
+	req_take_job_done(r);
+	req_take_rx(r);
+	take_wqe(r);
+	if (r->scatter.is_busy)
+		next = min_u64(next, req_scatter(r));
+	next = min_u64(next, retire(r));
+	next = min_u64(next, req_send(r));
+	r->n_ready = r->ready.n;
+	return min_u64(next, req_timer_step(r));	/* with those that this step started */
+}
+
+const struct block_class requester_class = {
+	.name = "requester", .impl = "c", .size = sizeof(struct requester), .fields = requester_fields,
+	.doc = "send side of reliable connections: PSNs, window, acknowledgements, retries, completions",
+	.build = requester_build, .reset = requester_reset, .step = requester_step,
+};

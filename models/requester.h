@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requester.h - the send side of every QP, shared by the files of the requester block
+ *
+ * Positions in a QP's ring of WQEs are running 32-bit numbers, head <= acked <= send <= issued <= tail:
+ *	head	oldest WQE held
+ *	acked	oldest one that the peer has not fully acknowledged or answered
+ *	send	the one whose packets go out next (behind issued while packets are sent again)
+ *	issued	oldest one that no packet was sent of; those before have PSNs
+ *	tail	where the next WQE from wqe_fetch goes
+ */
+#ifndef MODELS_REQUESTER_H
+#define MODELS_REQUESTER_H
+
+#include "models/msg.h"
+#include "models/nic.h"
+#include "models/psn.h"
+#include "models/qp_list.h"
+#include "sim/pool.h"
+
+#define REQ_TIMER_LISTS 64u	/* 0..31: ACK timeout exponents; 32..63: RNR timer codes */
+#define REQ_RNR_LIST 32u
+#define REQ_NO_TIMER 0xffu
+
+/* A READ asks for at most 2^22 packets at a time, so that PSNs in flight stay comparable. */
+#define REQ_READ_PART (1u << 22)
+
+struct req_wqe {
+	struct wqe w;
+	uint32_t first_psn, n_psn; /* valid once issued */
+	uint32_t sge, sge_off;	/* READ, ATOMIC: where the next byte of the response goes */
+	uint32_t n_dma;		/* writes of response data that were not answered */
+	uint8_t syndrome;	/* CQE_SYNDROME_* it will end with; 0 = none */
+};
+
+struct req_qp {
+	struct req_wqe *ring;
+	uint32_t mask;
+	uint32_t head, acked, send, issued, tail;
+	uint32_t fail;		/* has_failed: the WQE that ends with an error; nothing from there on is sent */
+	uint32_t una;		/* oldest PSN not acknowledged */
+	uint32_t send_psn;	/* next to send; send_psn == una whenever nothing is in flight */
+	uint32_t top_psn;	/* behind the highest PSN ever sent */
+	uint32_t done_psn;	/* behind the highest PSN that the packetizer reported as sent since the last restart */
+	uint32_t restart_psn;	/* where the current pass started */
+	uint32_t n_rd_atomic;	/* READs and ATOMICs issued and not answered */
+	uint32_t ssn, lsn;	/* sequence number of the message issued last; the limit (end-to-end credits) */
+	uint8_t retry_left, rnr_left;
+	uint8_t pass;		/* counts restarts: part of the job tag */
+	uint8_t timer;		/* list it is on, or REQ_NO_TIMER */
+	bool is_unlimited;	/* the peer does not do end-to-end credits */
+	bool is_rnr_wait, is_retrying, has_failed, is_error;
+	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
+	uint64_t deadline_ps;
+};
+
+/* A write of response data under way. */
+struct req_write {
+	uint32_t qpi, pos;
+	uint32_t next_free;
+};
+
+/* The response whose data are being handed to the DMA engine. */
+struct req_scatter {
+	bool is_busy;
+	uint32_t qpi, pos;
+	uint32_t buf, off, left;
+};
+
+struct requester {
+	struct block b;
+	/* parameters */
+	uint32_t window, burst, writes, timeout_factor;
+	uint64_t rnr_25;
+	bool credits;
+	/* ports */
+	struct chan *wqe, *rx, *job_done, *dma_rsp;
+	struct chan *job, *credit, *cqe, *dma_req;
+	/* state */
+	struct req_qp *qp;
+	struct qp_list ready;	/* QPs that can send */
+	struct qp_list retire;	/* QPs whose oldest WQE is finished */
+	uint32_t *ready_links, *retire_links;
+	struct req_scatter scatter;
+	struct req_write *write;
+	uint32_t free_write;	/* first free one, 'writes' when none */
+	struct pool *atomic_pool;
+	struct { uint32_t head, tail; } timer[REQ_TIMER_LISTS];
+	uint64_t timers_used;	/* bit per list that is not empty */
+	uint32_t n_ready, n_held;
+	/* statistics */
+	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
+	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors, flushed;
+};
+
+static inline struct req_wqe *req_wqe(const struct req_qp *q, uint32_t pos)
+{
+	return &q->ring[pos & q->mask];
+}
+static inline const struct qp_attr *req_attr(const struct requester *r, uint32_t qpi)
+{
+	return &((const struct nic *)r->b.env)->qp[qpi];
+}
+static inline struct oplog *req_oplog(const struct requester *r)
+{
+	return ((const struct nic *)r->b.env)->oplog;
+}
+static inline bool pos_before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+/* What a send WQE opcode needs; rows that are not valid are refused. */
+struct req_op {
+	bool is_valid;
+	uint8_t kind;		/* enum job_kind */
+	bool has_imm;
+	bool takes_rq;		/* consumes a receive WQE of the peer */
+	bool is_answered;	/* READ, ATOMIC: ends by its response, not by an ACK */
+};
+const struct req_op *req_op_of(const struct req_wqe *w);
+
+/* ---- requester_tx.c: what goes out ---- */
+
+/* Put 'qpi' on the ready list if it can send. After every change that may let it. */
+void req_kick(struct requester *r, uint32_t qpi);
+
+/* Send one job of the QP whose turn it is. Returns when to run again. */
+uint64_t req_send(struct requester *r);
+
+/* Send again from the oldest unacknowledged PSN on. */
+void req_go_back(struct requester *r, uint32_t qpi);
+
+/* The WQE at 'pos' ends with 'syndrome' once all before it are finished; nothing from it on is sent or expected. */
+void req_fail(struct requester *r, uint32_t qpi, uint32_t pos, uint8_t syndrome);
+
+/* Put 'qpi' on the retire list if its oldest WQE is finished. */
+void req_try_retire(struct requester *r, uint32_t qpi);
+
+void req_take_job_done(struct requester *r);
+
+/* ---- requester_rx.c: what comes back ---- */
+
+/* Take one acknowledgement or response, unless the data of the one before are still going out. */
+void req_take_rx(struct requester *r);
+
+/* Hand one piece of response data to the DMA engine. Returns when to run again. */
+uint64_t req_scatter(struct requester *r);
+
+void req_take_dma_rsp(struct requester *r);
+
+/* Spend a retry and send again, or fail when none is left. */
+void req_retry(struct requester *r, uint32_t qpi);
+
+/* ---- requester_timer.c ---- */
+
+void req_timer_reset(struct requester *r);
+void req_timer_stop(struct requester *r, uint32_t qpi);
+
+/* (Re)start the ACK timer of 'qpi'; with timeout 0 it never runs. */
+void req_timer_ack(struct requester *r, uint32_t qpi);
+
+/* Start the RNR timer of 'qpi' with the AETH's code. */
+void req_timer_rnr(struct requester *r, uint32_t qpi, uint32_t code);
+
+/* Handle those that ran out. Returns the cycle of the next. */
+uint64_t req_timer_step(struct requester *r);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requester_rx.c - acknowledgements and responses: what they finish, what they make the requester send again,
+ * and where response data go
+ *
+ * A packet whose PSN is not in flight (una .. top - 1) is a ghost and changes nothing, whatever it says; the
+ * one exception is a repeated ACK of the last PSN, which may bring credits. Source: IBTA vol. 1, 9.7.5.1,
+ * 9.7.7, 9.9.2; protocol.md section 10.
+ */
+#include "models/aeth.h"
+#include "models/opcode.h"
+#include "models/packet.h"
+#include "models/requester.h"
+#include "models/wqe.h"
+
+#define ATOMIC_BYTES 8u
+
+/* Completion syndrome by NAK code; 0 = not an end, but a gap to fill. */
+static const uint8_t nak_syndromes[] = {
+	0, CQE_SYNDROME_REMOTE_INVAL_REQ, CQE_SYNDROME_REMOTE_ACCESS, CQE_SYNDROME_REMOTE_OP
+};
+
+static bool in_flight(const struct req_qp *q, uint32_t psn)
+{
+	return psn_diff(psn, q->una) >= 0 && psn_diff(psn, q->top_psn) < 0;
+}
+
+/* The peer acknowledged something new: counters reload, timers restart, what was asked for again is moot. */
+static void progressed(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	q->retry_left = req_attr(r, qpi)->retry;
+	q->rnr_left = req_attr(r, qpi)->rnr_retry;
+	q->is_retrying = q->is_rnr_wait = false;
+	q->done_psn = psn_max(q->done_psn, q->una);
+	if (psn_diff(q->una, q->send_psn) > 0) {
+		q->send = q->acked;
+		q->send_psn = q->una;
+	}
+	req_timer_stop(r, qpi);
+	if (q->done_psn != q->una)
+		req_timer_ack(r, qpi);
+	req_kick(r, qpi);
+	req_try_retire(r, qpi);
+}
+
+/* All PSNs before 'to' were received; READs and ATOMICs among them must be answered first. False if one is not. */
+static bool acknowledge(struct requester *r, uint32_t qpi, uint32_t to)
+{
+	struct req_qp *q = &r->qp[qpi];
+	uint32_t before = q->una;
+
+	while (q->una != to) {
+		const struct req_wqe *w = req_wqe(q, q->acked);
+		uint32_t end = psn_add(w->first_psn, w->n_psn);
+
+		if (req_op_of(w)->is_answered)
+			break;
+		q->una = psn_min(end, to);
+		if (q->una == end) {
+			q->acked++;
+			oplog_mark(req_oplog(r), w->w.op, OP_ACK, r->b.now_ps);
+		}
+	}
+	if (q->una != before)
+		progressed(r, qpi);
+	return q->una == to;
+}
+
+void req_retry(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	if (q->retry_left == 0) {
+		req_fail(r, qpi, q->acked, CQE_SYNDROME_RETRY_EXC);
+		return;
+	}
+	q->retry_left--;
+	q->is_retrying = true;
+	req_go_back(r, qpi);
+}
+
+/* A READ or ATOMIC was passed over: its response was lost. Every packet behind says so; the first one counts. */
+static void implied_nak(struct requester *r, uint32_t qpi)
+{
+	const struct req_qp *q = &r->qp[qpi];
+
+	r->implied_naks++;
+	if (!q->is_retrying && !q->is_rnr_wait)
+		req_retry(r, qpi);
+}
+
+static void bad_response(struct requester *r, uint32_t qpi)
+{
+	r->bad_responses++;
+	req_fail(r, qpi, r->qp[qpi].acked, CQE_SYNDROME_BAD_RESP);
+}
+
+static void update_credits(struct requester *r, uint32_t qpi, const struct hdr_aeth *a)
+{
+	struct req_qp *q = &r->qp[qpi];
+	uint32_t code = a->syndrome & AETH_VALUE_MASK;
+
+	if (q->is_unlimited)
+		return;
+	q->is_unlimited = code == AETH_NO_CREDITS;
+	if (!q->is_unlimited)
+		q->lsn = psn_max(q->lsn, psn_add(a->msn, aeth_credits(code)));
+	req_kick(r, qpi);
+}
+
+static void take_rnr_nak(struct requester *r, uint32_t qpi, uint32_t code)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	r->nak_rnr++;
+	if (q->is_rnr_wait)
+		return;
+	if (q->rnr_left == 0) {
+		req_fail(r, qpi, q->acked, CQE_SYNDROME_RNR_RETRY_EXC);
+		return;
+	}
+	if (req_attr(r, qpi)->rnr_retry != 7)	/* 7 = without end */
+		q->rnr_left--;
+	q->is_rnr_wait = true;
+	req_go_back(r, qpi);
+	req_timer_rnr(r, qpi, code);
+}
+
+static void take_nak(struct requester *r, uint32_t qpi, uint32_t psn, uint32_t syndrome)
+{
+	struct req_qp *q = &r->qp[qpi];
+	uint32_t code = syndrome & AETH_VALUE_MASK;
+	const struct req_wqe *w;
+
+	acknowledge(r, qpi, psn);
+	w = req_wqe(q, q->acked);
+	if (((psn - w->first_psn) & PSN_MASK) >= w->n_psn) {
+		implied_nak(r, qpi);
+	} else if ((syndrome & AETH_KIND_MASK) == AETH_RNR_NAK) {
+		take_rnr_nak(r, qpi, code);
+	} else if (syndrome == NAK_SEQUENCE) {
+		r->nak_sequence++;
+		if (!q->is_rnr_wait)
+			req_retry(r, qpi);
+	} else if ((syndrome & AETH_KIND_MASK) == AETH_NAK && code < ARRAY_LEN(nak_syndromes)) {
+		r->nak_fatal++;
+		req_fail(r, qpi, q->acked, nak_syndromes[code]);
+	} else {
+		bad_response(r, qpi);
+	}
+}
+
+static void take_ack(struct requester *r, uint32_t qpi, uint32_t psn, const struct hdr_aeth *a)
+{
+	struct req_qp *q = &r->qp[qpi];
+	bool is_ack = (a->syndrome & AETH_KIND_MASK) == AETH_ACK;
+
+	r->acks++;
+	if (is_ack && (in_flight(q, psn) || psn_add(psn, 1) == q->una))
+		update_credits(r, qpi, a);
+	if (!in_flight(q, psn))
+		r->ghosts++;
+	else if (!is_ack)
+		take_nak(r, qpi, psn, a->syndrome);
+	else if (!acknowledge(r, qpi, psn_add(psn, 1)))
+		implied_nak(r, qpi);
+}
+
+/* Whether the packet is the next response of WQE 'w', whose PSN it has. */
+static bool is_next_response(const struct requester *r, const struct req_wqe *w, const struct rx_pkt *m,
+			     uint32_t operation)
+{
+	const uint64_t mtu = req_attr(r, m->qpi)->mtu;
+	uint32_t at = (m->psn - w->first_psn) & PSN_MASK;
+	bool is_end = at + 1 == w->n_psn || (at + 1) % REQ_READ_PART == 0;
+
+	if (w->w.opcode != MLX5_OPCODE_RDMA_READ)
+		return req_op_of(w)->is_answered && operation == IB_ATOMIC_ACK;
+	if (operation == IB_ATOMIC_ACK)
+		return false;
+	return m->len == min_u64(w->w.len - at * mtu, mtu) &&
+	       is_end == ((opcode_info[m->opcode].place & OPCODE_LAST) != 0);
+}
+
+/* The last write of data for the WQE at 'pos' may have ended, and with it the WQE. */
+static void write_ended(struct requester *r, uint32_t qpi, uint32_t pos)
+{
+	const struct req_qp *q = &r->qp[qpi];
+	struct req_wqe *w = req_wqe(q, pos);
+
+	if (--w->n_dma == 0 && pos_before(pos, q->acked))
+		oplog_mark(req_oplog(r), w->w.op, OP_ACK, r->b.now_ps);
+	req_try_retire(r, qpi);
+}
+
+/* The buffer with an ATOMIC's result: 8 bytes as they go to memory, little-endian. */
+static uint32_t atomic_result(struct requester *r, const uint8_t *ack)
+{
+	uint32_t buf = pool_alloc(r->atomic_pool);
+	uint8_t *to = buf_data(r->b.sim, buf);
+
+	for (uint32_t i = 0; i < ATOMIC_BYTES; i++)
+		to[i] = ack[ATOMIC_BYTES - 1 - i];
+	return buf;
+}
+
+/* Take the response that the QP waits for: its data go to the scatter unit. */
+static void accept_response(struct requester *r, const struct rx_pkt *m, const struct packet *p)
+{
+	struct req_qp *q = &r->qp[m->qpi];
+	struct req_scatter *s = &r->scatter;
+	struct req_wqe *w = req_wqe(q, q->acked);
+
+	*s = (struct req_scatter){ true, m->qpi, q->acked, m->buf,
+				   (uint32_t)offsetof(struct packet, data) + m->payload, m->len };
+	if (w->w.opcode == MLX5_OPCODE_RDMA_READ) {
+		buf_ref(r->b.sim, m->buf);
+	} else {
+		s->buf = atomic_result(r, p->data + m->xeth + AETH_BYTES);
+		s->off = 0;
+		s->left = ATOMIC_BYTES;
+	}
+	w->n_dma++;
+	r->responses++;
+	q->una = psn_add(q->una, 1);
+	if (q->una == psn_add(w->first_psn, w->n_psn)) {
+		q->acked++;
+		q->n_rd_atomic--;
+	}
+	progressed(r, m->qpi);
+	if (s->left == 0) {
+		s->is_busy = false;
+		buf_unref(&r->b, s->buf);
+		write_ended(r, s->qpi, s->pos);
+	}
+}
+
+static void take_response(struct requester *r, const struct rx_pkt *m, const struct packet *p, uint32_t operation)
+{
+	struct req_qp *q = &r->qp[m->qpi];
+	struct hdr_aeth a = { .syndrome = AETH_NO_CREDITS };
+
+	if (!in_flight(q, m->psn)) {
+		r->ghosts++;
+		return;
+	}
+	if (!acknowledge(r, m->qpi, m->psn)) {
+		implied_nak(r, m->qpi);
+		return;
+	}
+	if (operation != IB_READ_RSP_MIDDLE)
+		hdr_aeth_decode(&a, p->data + m->xeth);
+	if ((a.syndrome & AETH_KIND_MASK) != AETH_ACK ||
+	    !is_next_response(r, req_wqe(q, q->acked), m, operation)) {
+		bad_response(r, m->qpi);
+		return;
+	}
+	if (operation != IB_READ_RSP_MIDDLE)
+		update_credits(r, m->qpi, &a);
+	accept_response(r, m, p);
+}
+
+void req_take_rx(struct requester *r)
+{
+	const struct rx_pkt *m = rx_pkt_peek(r->rx);
+	const struct packet *p;
+	struct hdr_aeth a;
+	uint32_t operation;
+
+	if (!m || r->scatter.is_busy)
+		return;
+	p = buf_data(r->b.sim, m->buf);
+	operation = m->opcode & IB_OPERATION_MASK;
+	if (operation == IB_ATOMIC_ACK && !pool_can_alloc(r->atomic_pool)) {
+		pool_stall(r->atomic_pool);
+		return;
+	}
+	if (operation == IB_ACKNOWLEDGE) {
+		hdr_aeth_decode(&a, p->data + m->xeth);
+		take_ack(r, m->qpi, m->psn, &a);
+	} else {
+		take_response(r, m, p, operation);
+	}
+	buf_unref(&r->b, m->buf);
+	chan_pop(r->rx);
+}
+
+uint64_t req_scatter(struct requester *r)
+{
+	struct req_scatter *s = &r->scatter;
+	struct req_wqe *w = req_wqe(&r->qp[s->qpi], s->pos);
+	const uint8_t *segs = buf_data(r->b.sim, w->w.buf);
+	struct wqe_seg seg;
+	uint32_t tag = r->free_write, n;
+
+	if (tag == r->writes)
+		return CYCLE_NEVER;
+	if (!chan_can_push(r->dma_req))
+		return chan_stall(r->dma_req);
+	for (;; w->sge++, w->sge_off = 0) {
+		SIM_CHECK(w->sge < w->w.n_sge, r);
+		seg = wqe_seg_at(segs + w->w.seg_off + w->sge * WQE_SEG);
+		if (w->sge_off < seg.len)
+			break;
+	}
+	n = (uint32_t)min_u64(s->left, seg.len - w->sge_off);
+	r->free_write = r->write[tag].next_free;
+	r->write[tag] = (struct req_write){ .qpi = s->qpi, .pos = s->pos };
+	w->n_dma++;
+	if (n < s->left)
+		buf_ref(r->b.sim, s->buf);
+	dma_req_push(r->dma_req, &(struct dma_req){
+		.addr = seg.addr + w->sge_off, .key = seg.lkey, .len = n, .buf = s->buf, .off = s->off,
+		.tag = tag, .pd = req_attr(r, s->qpi)->pd, .access = ACCESS_LOCAL_WRITE, .is_write = 1,
+		.cls = DMA_PAYLOAD_WRITE, .op = OP_NONE });
+	w->sge_off += n;
+	s->off += n;
+	s->left -= n;
+	if (s->left)
+		return r->b.cycle + 1;
+	s->is_busy = false;
+	write_ended(r, s->qpi, s->pos);
+	return rx_pkt_peek(r->rx) ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+void req_take_dma_rsp(struct requester *r)
+{
+	const struct dma_rsp *m = dma_rsp_peek(r->dma_rsp);
+	uint32_t qpi, pos;
+
+	if (!m)
+		return;
+	qpi = r->write[m->tag].qpi;
+	pos = r->write[m->tag].pos;
+	r->write[m->tag].next_free = r->free_write;
+	r->free_write = m->tag;
+	if (m->status != XLATE_OK)
+		req_fail(r, qpi, pos, CQE_SYNDROME_LOCAL_PROT);
+	write_ended(r, qpi, pos);
+	chan_pop(r->dma_rsp);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requester_tx.c - from WQEs to jobs: turns, windows and limits, going back, failing
+ *
+ * Source: IBTA vol. 1, 9.7.5 to 9.7.7; protocol.md sections 2.3 and 10.
+ */
+#include "models/requester.h"
+
+#define OPCODES 0x13u
+#define TAG_PASS_SHIFT 24u
+
+static const struct req_op ops[OPCODES] = {
+	[MLX5_OPCODE_RDMA_WRITE] = { true, JOB_WRITE, false, false, false },
+	[MLX5_OPCODE_RDMA_WRITE_IMM] = { true, JOB_WRITE, true, true, false },
+	[MLX5_OPCODE_SEND] = { true, JOB_SEND, false, true, false },
+	[MLX5_OPCODE_SEND_IMM] = { true, JOB_SEND, true, true, false },
+	[MLX5_OPCODE_RDMA_READ] = { true, JOB_READ_REQ, false, false, true },
+	[MLX5_OPCODE_ATOMIC_CS] = { true, JOB_CMP_SWAP, false, false, true },
+	[MLX5_OPCODE_ATOMIC_FA] = { true, JOB_FETCH_ADD, false, false, true },
+};
+
+const struct req_op *req_op_of(const struct req_wqe *w)
+{
+	return &ops[w->w.opcode < OPCODES ? w->w.opcode : MLX5_OPCODE_NOP];
+}
+
+/* What holds a message back before its first packet: fence, outstanding READs and ATOMICs, credits. */
+static bool may_issue(const struct requester *r, uint32_t qpi, const struct req_wqe *w)
+{
+	const struct req_qp *q = &r->qp[qpi];
+	const struct req_op *op = req_op_of(w);
+
+	if (w->w.fence && q->n_rd_atomic)
+		return false;
+	if (op->is_answered && q->n_rd_atomic >= req_attr(r, qpi)->rd_atomic)
+		return false;
+	/* One message beyond the limit is the probe. */
+	return !op->takes_rq || q->is_unlimited || psn_diff(q->ssn, q->lsn) <= 0;
+}
+
+static bool can_send(const struct requester *r, uint32_t qpi)
+{
+	const struct req_qp *q = &r->qp[qpi];
+	const struct req_wqe *w = req_wqe(q, q->send);
+
+	if (q->is_error || q->is_rnr_wait || q->send == q->tail || (q->has_failed && !pos_before(q->send, q->fail)))
+		return false;
+	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->window)
+		return false;
+	if (q->send == q->issued)
+		return may_issue(r, qpi, w);
+	/* The next part of a READ waits for the one before. */
+	return !req_op_of(w)->is_answered || q->send_psn == w->first_psn || q->send_psn == q->una;
+}
+
+void req_kick(struct requester *r, uint32_t qpi)
+{
+	if (can_send(r, qpi))
+		qp_list_add(&r->ready, qpi);
+}
+
+/* A message's first packet goes out for the first time: it gets its PSNs. */
+static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
+{
+	struct req_qp *q = &r->qp[qpi];
+	const struct req_op *op = req_op_of(w);
+
+	w->first_psn = q->send_psn;
+	w->n_psn = w->w.opcode == MLX5_OPCODE_ATOMIC_CS || w->w.opcode == MLX5_OPCODE_ATOMIC_FA
+		   ? 1 : psn_count(w->w.len, req_attr(r, qpi)->mtu);
+	q->issued++;
+	q->ssn = psn_add(q->ssn, 1);
+	if (!op->takes_rq)
+		q->lsn = psn_add(q->lsn, 1);
+	q->n_rd_atomic += op->is_answered;
+}
+
+/* PSNs that the next job of 'w' takes, its packet 'at' being the first. */
+static uint32_t job_psns(const struct requester *r, const struct req_qp *q, const struct req_wqe *w, uint32_t at)
+{
+	uint32_t left = w->n_psn - at;
+	uint32_t room = r->window - (uint32_t)psn_diff(q->send_psn, q->una);
+
+	if (req_op_of(w)->is_answered)
+		return (uint32_t)min_u64(left, REQ_READ_PART - at % REQ_READ_PART);
+	return (uint32_t)min_u64(left, min_u64(room, r->burst));
+}
+
+static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint32_t at, uint32_t n)
+{
+	const struct req_qp *q = &r->qp[qpi];
+	const struct req_op *op = req_op_of(w);
+	const uint64_t mtu = req_attr(r, qpi)->mtu;
+	uint64_t off = at * mtu;
+	struct tx_job j = {
+		.raddr = w->w.raddr, .swap_add = w->w.swap_add, .compare = w->w.compare, .qpi = qpi,
+		.rkey = w->w.rkey, .imm = w->w.imm, .dma_len = w->w.len, .msg_off = (uint32_t)off,
+		.psn = q->send_psn, .buf = w->w.buf, .op = w->w.op, .seg_off = w->w.seg_off, .n_sge = w->w.n_sge,
+		.kind = op->kind, .is_inline = w->w.is_inline, .is_first = at == 0,
+		.is_last = at + n == w->n_psn, .has_imm = op->has_imm, .solicited = w->w.solicited,
+		.is_retry = psn_diff(q->send_psn, q->top_psn) < 0,
+	};
+
+	j.tag = psn_add(q->send_psn, n) | (uint32_t)q->pass << TAG_PASS_SHIFT;
+	if (op->is_answered) {
+		j.raddr += off;
+		j.dma_len = (uint32_t)min_u64(w->w.len - off, n * mtu);
+		j.msg_off = 0;
+		j.is_first = j.is_last = 1;
+	} else {
+		j.len = (uint32_t)min_u64(w->w.len - off, n * mtu);
+	}
+	if (j.is_retry && (at == 0 || q->send_psn == q->restart_psn))
+		oplog_mark(req_oplog(r), w->w.op, OP_RETRY, r->b.now_ps);
+	buf_ref(r->b.sim, j.buf);
+	tx_job_push(r->job, &j);
+	r->jobs++;
+	r->packets += op->is_answered ? 1 : n;
+	r->resent_packets += j.is_retry ? (op->is_answered ? 1 : n) : 0;
+}
+
+static void send_job(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+	struct req_wqe *w = req_wqe(q, q->send);
+	uint32_t at, n;
+
+	if (q->send == q->issued)
+		issue(r, qpi, w);
+	at = (q->send_psn - w->first_psn) & PSN_MASK;
+	n = job_psns(r, q, w, at);
+	push_job(r, qpi, w, at, n);
+	q->send_psn = psn_add(q->send_psn, n);
+	q->top_psn = psn_max(q->top_psn, q->send_psn);
+	if (at + n == w->n_psn)
+		q->send++;
+}
+
+uint64_t req_send(struct requester *r)
+{
+	uint32_t qpi;
+
+	while (r->ready.n && !can_send(r, r->ready.head))
+		qp_list_take(&r->ready);
+	if (!r->ready.n)
+		return CYCLE_NEVER;
+	if (!chan_can_push(r->job))
+		return chan_stall(r->job);
+	qpi = qp_list_take(&r->ready);
+	send_job(r, qpi);
+	req_kick(r, qpi);
+	return r->ready.n ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+void req_go_back(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	q->pass++;
+	q->send = q->acked;
+	q->send_psn = q->restart_psn = q->done_psn = q->una;
+	req_timer_stop(r, qpi);
+	req_kick(r, qpi);
+}
+
+void req_fail(struct requester *r, uint32_t qpi, uint32_t pos, uint8_t syndrome)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	if (q->is_error || (q->has_failed && !pos_before(pos, q->fail)))
+		return;
+	q->has_failed = true;
+	q->fail = pos;
+	req_wqe(q, pos)->syndrome = syndrome;
+	if (pos_before(pos, q->issued)) {
+		uint32_t last = psn_max(req_wqe(q, pos)->first_psn, q->una);
+
+		q->top_psn = psn_min(q->top_psn, last);
+		q->done_psn = psn_min(q->done_psn, last);
+	}
+	if (q->done_psn == q->una && !q->is_rnr_wait)
+		req_timer_stop(r, qpi);
+	req_try_retire(r, qpi);
+}
+
+/* The packetizer could not read the payload of the message that holds PSN 'psn'. */
+static void fail_at(struct requester *r, uint32_t qpi, uint32_t psn)
+{
+	const struct req_qp *q = &r->qp[qpi];
+
+	for (uint32_t pos = q->acked; pos != q->issued; pos++) {
+		const struct req_wqe *w = req_wqe(q, pos);
+
+		if (((psn - w->first_psn) & PSN_MASK) < w->n_psn) {
+			req_fail(r, qpi, pos, CQE_SYNDROME_LOCAL_PROT);
+			return;
+		}
+	}
+}
+
+void req_take_job_done(struct requester *r)
+{
+	const struct job_done *m = job_done_peek(r->job_done);
+	struct req_qp *q;
+	uint32_t end;
+
+	if (!m)
+		return;
+	q = &r->qp[m->qpi];
+	end = m->tag & PSN_MASK;
+	if (m->tag >> TAG_PASS_SHIFT == q->pass && !q->is_error) {
+		if (m->status != XLATE_OK) {
+			fail_at(r, m->qpi, psn_add(end, PSN_MASK));
+		} else {
+			q->done_psn = psn_max(q->done_psn, psn_min(end, q->top_psn));
+			if (q->done_psn != q->una && q->timer == REQ_NO_TIMER)
+				req_timer_ack(r, m->qpi);
+		}
+	}
+	chan_pop(r->job_done);
+}
