@@ -68,6 +68,7 @@ struct host {
 	struct trace *trace;
 	struct system *system;
 	const char *name;	/* in the trace */
+	char *nic_name;		/* what nic->name is at first */
 	uint32_t index;		/* in the trace */
 	/* driver */
 	struct drv_qp *qp;
@@ -78,7 +79,7 @@ struct host {
 	/* records of the trace (recs.h) */
 	struct block *cpu;	/* the workload; NULL until it is built */
 	uint32_t primed_head, primed_tail; /* records read before time 0 */
-	uint32_t inbox;		/* records whose last dependency was met */
+	uint32_t inbox;		/* first of the records whose last dependency was met */
 };
 
 #endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * setup.c - from a trace's set-up records to hosts, their memory and their NICs' set-up
+ *
+ * Large pages are mapped first, so that MRs of different page sizes may overlap in any order; keys and numbers
+ * that the trace gives are taken before any is assigned. PDs are numbered per system: 1 + host for the default
+ * PD of a host, then those of the trace.
+ */
+#include "models/setup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILL_BLOCK 65536u
+#define KEY_SLACK 17u		/* entries before the first key assigned, and one to spare */
+
+static const char *const type_names[] = { "RC", "UC", "UD", "XRC" };
+
+static bool unsupported(const struct trace *t, unsigned line, const char *what, struct err *e)
+{
+	return err_set(e, t->path, line, "%s: not supported yet", what);
+}
+
+static bool check_support(const struct trace *t, struct err *e)
+{
+	if (t->n_mws)
+		return unsupported(t, t->mws[0].line, "memory windows", e);
+	if (t->n_srqs)
+		return unsupported(t, t->srqs[0].line, "shared receive queues", e);
+	for (uint32_t i = 0; i < t->n_cqs; i++)
+		if (t->cqs[i].is_event)
+			return unsupported(t, t->cqs[i].line, "a CQ with mode=event", e);
+	for (uint32_t i = 0; i < t->n_qps; i++) {
+		const struct trace_qp *q = &t->qps[i];
+		char what[64];
+
+		snprintf(what, sizeof(what), "a QP of type %s", type_names[q->type & 3]);
+		if (q->type != QP_RC)
+			return unsupported(t, q->line, what, e);
+		if (q->state != QPS_RTS)
+			return unsupported(t, q->line, "a QP that starts in a state other than RTS", e);
+	}
+	return true;
+}
+
+/* ---- hosts ---- */
+
+static uint32_t mpt_size(const struct trace *t, uint32_t host)
+{
+	uint32_t n = KEY_SLACK, top = 0;
+
+	for (uint32_t i = 0; i < t->n_mrs; i++) {
+		const struct trace_mr *m = &t->mrs[i];
+
+		if (m->host != host)
+			continue;
+		n += 2;
+		top = (uint32_t)max_u64(top, max_u64(m->lkey >> 8, m->rkey >> 8));
+	}
+	return (uint32_t)max_u64(n, top + 1ull);
+}
+
+static void create_host(struct system *s, uint32_t i)
+{
+	const struct trace *t = s->trace;
+	const struct trace_host *th = &t->hosts[i];
+	struct host *h = &s->hosts[i];
+	char name[32];
+	uint32_t n_qp = 0, n_cq = 0;
+
+	snprintf(name, sizeof(name), "nic%" PRIu32, i);
+	h->nic = x_calloc(1, sizeof(*h->nic));
+	h->mem = x_calloc(1, sizeof(*h->mem));
+	h->space = x_calloc(1, sizeof(*h->space));
+	mem_init(h->mem);
+	space_init(h->space, h->mem);
+	h->oplog = h->nic->oplog = s->oplog;
+	h->nic->mem = h->mem;
+	h->nic->name = h->nic_name = x_strdup(name);
+	memcpy(h->nic->addr.mac, th->mac, sizeof(th->mac));
+	memcpy(h->nic->addr.ip, th->ip, sizeof(th->ip));
+	h->nic->addr.is_v6 = th->is_v6;
+	h->nic->addr.lid = th->lid;
+	h->trace = s->trace;
+	h->system = s;
+	h->name = th->name;
+	h->index = i;
+	for (uint32_t k = 0; k < t->n_qps; k++)
+		n_qp += t->qps[k].host == i;
+	for (uint32_t k = 0; k < t->n_cqs; k++)
+		n_cq += t->cqs[k].host == i;
+	verbs_open(h, mpt_size(t, i), n_qp, n_cq + n_qp);
+}
+
+/* ---- memory regions ---- */
+
+static uint16_t pd_number(const struct trace *t, uint32_t host, uint32_t pd)
+{
+	return (uint16_t)(1 + (pd == TRACE_NONE ? host : t->n_hosts + pd));
+}
+
+static bool map_pages(struct system *s, struct err *e)
+{
+	static const uint64_t sizes[] = { 1ull << 30, 2ull << 20, PAGE_4K };
+
+	for (size_t p = 0; p < ARRAY_LEN(sizes); p++) {
+		for (uint32_t i = 0; i < s->trace->n_mrs; i++) {
+			const struct trace_mr *m = &s->trace->mrs[i];
+
+			if (m->page == sizes[p] && !space_map(s->hosts[m->host].space, m->va, m->len, m->page))
+				return err_set(e, s->trace->path, m->line,
+					       "MR %s reaches beyond the end of the address space", m->name);
+		}
+	}
+	return true;
+}
+
+static bool register_mr(struct system *s, uint32_t i, struct err *e)
+{
+	const struct trace_mr *m = &s->trace->mrs[i];
+	struct verbs_mr *mr = &s->mrs[i];
+	int err;
+
+	*mr = (struct verbs_mr){ .va = m->va, .len = m->len, .page = m->page, .lkey = m->lkey, .rkey = m->rkey,
+				 .pd = pd_number(s->trace, m->host, m->pd), .access = m->access & 0x1f };
+	err = verbs_reg_mr(&s->hosts[m->host], mr);
+	if (err == EEXIST)
+		return err_set(e, s->trace->path, m->line,
+			       "MR %s: a key with the index (key >> 8) of lkey 0x%" PRIx32 " or rkey 0x%" PRIx32
+			       " is there already; allowed: one key for each index", m->name, m->lkey, m->rkey);
+	if (err)
+		return err_set(e, s->trace->path, m->line,
+			       "MR %s cannot be registered: %s; allowed: len from 1, keys below 0xffffffff", m->name,
+			       strerror(err));
+	return true;
+}
+
+/* Zeroes need not be written where no earlier MR has filled memory. */
+static bool overlaps_earlier(const struct trace *t, uint32_t i)
+{
+	const struct trace_mr *m = &t->mrs[i];
+
+	for (uint32_t k = 0; k < i; k++)
+		if (t->mrs[k].host == m->host && t->mrs[k].va < m->va + m->len && m->va < t->mrs[k].va + t->mrs[k].len)
+			return true;
+	return false;
+}
+
+static void fill_mr(struct system *s, uint32_t i)
+{
+	const struct trace_mr *m = &s->trace->mrs[i];
+	uint8_t *block;
+
+	if (m->fill == FILL_KEEP || (m->fill == FILL_ZERO && !overlaps_earlier(s->trace, i)))
+		return;
+	block = x_calloc(1, FILL_BLOCK);
+	for (uint64_t off = 0; off < m->len; off += FILL_BLOCK) {
+		uint64_t n = min_u64(FILL_BLOCK, m->len - off);
+
+		trace_fill(m, off, block, n);
+		space_write(s->hosts[m->host].space, m->va + off, block, n);
+	}
+	free(block);
+}
+
+static bool create_mrs(struct system *s, struct err *e)
+{
+	const struct trace *t = s->trace;
+
+	if (t->n_hosts + t->n_pds >= UINT16_MAX)
+		return err_set(e, t->path, 0, "more than %d protection domains and hosts", UINT16_MAX - 1);
+	if (!map_pages(s, e))
+		return false;
+	for (int is_assigned = 0; is_assigned < 2; is_assigned++)
+		for (uint32_t i = 0; i < t->n_mrs; i++)
+			if ((t->mrs[i].lkey == 0 && t->mrs[i].rkey == 0) == is_assigned && !register_mr(s, i, e))
+				return false;
+	for (uint32_t i = 0; i < t->n_mrs; i++)
+		fill_mr(s, i);
+	return true;
+}
+
+/* ---- queues ---- */
+
+static void create_cqs(struct system *s)
+{
+	for (uint32_t i = 0; i < s->trace->n_cqs; i++) {
+		const struct trace_cq *c = &s->trace->cqs[i];
+
+		verbs_create_cq(&s->hosts[c->host],
+				&(struct verbs_cq){ .depth = c->depth, .moderate_count = c->moderate_count,
+						    .moderate_ps = c->moderate_ps, .is_event = c->is_event },
+				&s->cqs[i]);
+	}
+}
+
+static bool create_qp(struct system *s, uint32_t i, struct err *e)
+{
+	const struct trace *t = s->trace;
+	const struct trace_qp *q = &t->qps[i];
+	struct host *h = &s->hosts[q->host];
+	struct verbs_qp a = {
+		.type = (uint8_t)q->type, .qpn = q->qpn, .sq = q->sq, .rq = q->rq, .max_sge = q->max_sge,
+		.max_inline = q->max_inline, .trace_qp = i, .pd = pd_number(t, q->host, q->pd), .sig_all = q->sig_all,
+		.scq = q->scq == TRACE_NONE ? CQI_NONE : s->cqs[q->scq],
+		.rcq = q->rcq == TRACE_NONE ? CQI_NONE : s->cqs[q->rcq],
+	};
+	uint32_t own = CQI_NONE;
+	int err;
+
+	/* its own CQ holds every completion that its queues can cause */
+	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
+		verbs_create_cq(h, &(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
+								(a.rcq == CQI_NONE ? q->rq : 0) }, &own);
+	a.scq = a.scq == CQI_NONE ? own : a.scq;
+	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;
+	s->qps[i].host = q->host;
+	err = verbs_create_qp(h, &a, &s->qps[i].qpi);
+	if (err == EEXIST)
+		return err_set(e, t->path, q->line, "QP %s: qpn 0x%" PRIx32 " is taken or no QP's; allowed: 1 to 0xfffffe, each "
+			       "once a host", q->name, q->qpn);
+	if (err)
+		return err_set(e, t->path, q->line, "QP %s: a work request of %" PRIu32 " segments or %" PRIu32
+			       " inline bytes is larger than 16 blocks of 64 B", q->name, q->max_sge, q->max_inline);
+	return true;
+}
+
+static bool connect_qp(struct system *s, uint32_t i, struct err *e)
+{
+	const struct trace *t = s->trace;
+	const struct trace_qp *q = &t->qps[i];
+	const struct nic *peer = s->hosts[q->peer_host].nic;
+	uint32_t peer_qpi = q->peer_qp == TRACE_NONE ? nic_qpi(peer, q->peer_qpn) : s->qps[q->peer_qp].qpi;
+	struct verbs_qp_state a = {
+		.state = (uint8_t)q->state, .sq_psn = q->psn, .mtu = q->mtu, .qkey = q->qkey, .pkey = (uint16_t)q->pkey,
+		.access = q->access & 0x1f, .rd_atomic = (uint8_t)q->rd_atomic,
+		.dest_rd_atomic = (uint8_t)q->dest_rd_atomic, .timeout = (uint8_t)q->timeout, .retry = (uint8_t)q->retry,
+		.rnr_retry = (uint8_t)q->rnr_retry, .min_rnr = (uint8_t)q->min_rnr, .sl = (uint8_t)q->sl,
+		.prio = (uint8_t)q->prio, .rate_bps = q->rate_bps, .to = &peer->addr,
+		.path = { .tclass = (uint8_t)q->tclass, .hop_limit = (uint8_t)q->hop_limit, .flow_label = q->flow_label,
+			  .sport = (uint16_t)q->sport },
+	};
+
+	a.dest_qpn = peer_qpi == QPI_NONE ? q->peer_qpn : peer->qp[peer_qpi].qpn;
+	a.rq_psn = peer_qpi == QPI_NONE ? 0 : t->qps[peer->qp[peer_qpi].trace_qp].psn;
+	if (verbs_modify_qp(&s->hosts[q->host], s->qps[i].qpi, &a))
+		return err_set(e, t->path, q->line, "QP %s cannot be brought to its state", q->name);
+	return true;
+}
+
+static bool create_queues(struct system *s, struct err *e)
+{
+	const struct trace *t = s->trace;
+
+	create_cqs(s);
+	for (int is_assigned = 0; is_assigned < 2; is_assigned++)
+		for (uint32_t i = 0; i < t->n_qps; i++)
+			if ((t->qps[i].qpn == 0) == is_assigned && !create_qp(s, i, e))
+				return false;
+	for (uint32_t i = 0; i < t->n_qps; i++)
+		if (!connect_qp(s, i, e))
+			return false;
+	return true;
+}
+
+/* ---- records before time 0 ---- */
+
+/* A receive without at, after or delay, behind none of its QP that waits: posted before time 0 if there is room. */
+static bool post_early(struct system *s, uint32_t handle)
+{
+	struct rec *c = rec_at(&s->recs, handle);
+	struct host *h = &s->hosts[c->host];
+	struct cpu_list list = { .n = 0 };
+	struct sge sge[MAX_SGE];
+	struct recv_wr wr;
+	int err;
+
+	rec_recv_wr(c, sge, &wr);
+	err = verbs_check_recv(h, c->qpi, &wr);
+	if (err == ENOMEM)
+		return false;
+	if (err) {
+		system_outcome(s, c->ticket, OUTCOME_REFUSED, 0, NULL);
+	} else {
+		uint32_t op = rec_open_row(s, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), 0);
+
+		verbs_post_recv(h, c->qpi, &wr, op, &list);
+		verbs_apply(h, &list);
+	}
+	rec_free(&s->recs, handle, NULL);
+	return true;
+}
+
+static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
+{
+	struct rec *c = rec_at(&s->recs, handle);
+	struct host *h = &s->hosts[c->host];
+
+	if (c->kind == REC_RECV && !rq_waits[s->record.qp]) {
+		if (!c->n_dep && !c->at_ps && !c->delay_ps && post_early(s, handle))
+			return;
+		rq_waits[s->record.qp] = true;
+	}
+	c->next = REC_NONE;
+	if (h->primed_head)
+		rec_at(&s->recs, h->primed_tail)->next = handle;
+	else
+		h->primed_head = handle;
+	h->primed_tail = handle;
+}
+
+static bool prime(struct system *s)
+{
+	bool *rq_waits = x_calloc(s->trace->n_qps + 1, sizeof(*rq_waits));
+	uint32_t handle;
+	int got = 1;
+
+	while (got == 1 && recs_can_alloc(&s->recs, 0)) {
+		got = system_read(s, 0, &handle);
+		if (got == 1)
+			prime_one(s, handle, rq_waits);
+	}
+	free(rq_waits);
+	return got >= 0;
+}
+
+/* ---- the whole ---- */
+
+struct system *system_create(struct trace *t, struct err *e)
+{
+	struct system *s;
+
+	if (!check_support(t, e))
+		return NULL;
+	s = x_calloc(1, sizeof(*s));
+	s->trace = t;
+	s->n_hosts = t->n_hosts;
+	s->hosts = x_calloc(t->n_hosts + 1, sizeof(*s->hosts));
+	s->mrs = x_calloc(t->n_mrs + 1, sizeof(*s->mrs));
+	s->qps = x_calloc(t->n_qps + 1, sizeof(*s->qps));
+	s->cqs = x_calloc(t->n_cqs + 1, sizeof(*s->cqs));
+	s->oplog = oplog_create();
+	recs_init(&s->recs, t->n_hosts);
+	for (uint32_t i = 0; i < t->n_hosts; i++)
+		create_host(s, i);
+	system_index_expects(s);
+	if (create_mrs(s, e) && create_queues(s, e)) {
+		if (prime(s))
+			return s;
+		*e = s->err;
+	}
+	system_destroy(s);
+	return NULL;
+}
+
+void system_destroy(struct system *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->n_hosts; i++) {
+		struct host *h = &s->hosts[i];
+
+		verbs_close(h);
+		space_destroy(h->space);
+		mem_destroy(h->mem);
+		free(h->space);
+		free(h->mem);
+		free(h->nic_name);
+		free(h->nic);
+	}
+	recs_destroy(&s->recs);
+	oplog_destroy(s->oplog);
+	free(s->hosts);
+	free(s->mrs);
+	free(s->qps);
+	free(s->cqs);
+	free(s);
+}

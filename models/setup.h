@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * setup.h - from a trace to hosts, their memory and their NICs' set-up
+ */
+#ifndef MODELS_SETUP_H
+#define MODELS_SETUP_H
+
+#include "models/recs.h"
+
+/* A QP of the trace on its NIC. */
+struct qp_place {
+	uint32_t host, qpi;
+};
+
+/* All hosts of a trace: env of the feed, and whom the hosts share it with. */
+struct system {
+	struct trace *trace;
+	struct host *hosts;
+	uint32_t n_hosts;
+	struct oplog *oplog;
+	struct recs recs;
+	struct verbs_mr *mrs;	/* by index in the trace */
+	struct qp_place *qps;
+	uint32_t *cqs;		/* CQ index on its NIC */
+	struct trace_record record; /* the one being read */
+	bool is_eof;		/* the trace has been read to its end */
+	struct err err;		/* a mistake of the user that was met during the run, which then was stopped */
+};
+
+/*
+ * Build memory, keys, queues and struct nic of every host of 't' (kept by the caller, which outlives the
+ * system), fill the MRs, read the first records and post the receives that are in force before time 0.
+ * NULL with 'e' set on a mistake. The NICs' names are "nic0", ... in the order of hosts; others may be set.
+ */
+struct system *system_create(struct trace *t, struct err *e);
+void system_destroy(struct system *s);
+
+/*
+ * Read the next record of the trace into a slot (recs_can_alloc() holds): 1 = *handle is it, 0 = end of file,
+ * -1 = s->err is set.
+ */
+int system_read(struct system *s, uint64_t now_ps, uint32_t *handle);
+
+/*
+ * After a run that has nothing left to do: false, with 'e' naming the first record that still waits and for
+ * what, when records are left.
+ */
+bool feed_blocked(const struct system *s, struct err *e);
+
+/* Requests posted, signaled and not completed; and the host and QP (index in the trace) of the first of them. */
+uint64_t system_unfinished(const struct system *s, uint32_t *host, uint32_t *qp);
+
+/* Sort the `expect`s that speak of an id, so that a record finds its own when it is read. */
+void system_index_expects(struct system *s);
+
+/* ---- for the workload ---- */
+
+/* The work request of a record for its next post; segments go to 'sge' (MAX_SGE of them). */
+void rec_send_wr(const struct system *s, const struct rec *c, struct sge *sge, struct send_wr *wr);
+void rec_recv_wr(const struct rec *c, struct sge *sge, struct recv_wr *wr);
+
+/* An oplog row for the next post of a record. */
+uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes, uint64_t now_ps);
+
+/*
+ * What became of a work request: tells its `expect`s and, with its ticket's last, the records that wait: those
+ * of other hosts are put into their inboxes and their CPUs woken. 'by' is the block that polled.
+ */
+void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status, const struct block *by);
+
+#endif

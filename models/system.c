@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * system.c - records of the trace made ready to run, and what became of them
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "models/setup.h"
+
+/* ---- reading ---- */
+
+static bool check_record(struct system *s)
+{
+	const struct trace_record *r = &s->record;
+	const char *what = NULL;
+
+	if (r->kind == REC_POST && r->opcode >= WR_LOCAL_INV)
+		what = wr_opcode_names[r->opcode];
+	else if (r->kind == REC_POST && r->inv_mw != TRACE_NONE)
+		what = "invalidating a memory window";
+	else if (r->kind == REC_RECV && r->qp == TRACE_NONE)
+		what = "a receive of an SRQ";
+	else if (r->kind == REC_MODIFY_QP || r->kind == REC_MODIFY_SRQ)
+		what = "'modify'";
+	else if (r->kind == REC_DESTROY)
+		what = "'destroy'";
+	else if (r->kind == REC_ARM)
+		what = "'arm'";
+	return !what || err_set(&s->err, s->trace->path, r->line, "%s: not supported yet", what);
+}
+
+static void fill_work(struct system *s, struct rec *c)
+{
+	const struct trace_record *r = &s->record;
+
+	c->qpi = s->qps[r->qp].qpi;
+	c->opcode = (uint8_t)r->opcode;
+	c->flags = r->flags;
+	c->id = r->id;
+	c->wr_id = r->wr_id;
+	c->raddr = r->raddr;
+	c->rmr = r->rmr;
+	c->rkey = r->rmr == TRACE_NONE ? r->rkey : s->mrs[r->rmr].rkey;
+	c->imm = r->imm;
+	c->inv_key = r->inv_mr == TRACE_NONE ? r->inv_key : s->mrs[r->inv_mr].rkey;
+	c->compare_add = r->compare_add;
+	c->swap = r->swap;
+	c->repeat = r->repeat ? r->repeat : 1;
+	c->window = r->window ? r->window : 1;
+	c->stride = r->stride;
+	c->rstride = r->rstride;
+	for (uint32_t i = 0; i < r->n_sge; i++) {
+		const struct rec_sge *g = &r->sge[i];
+
+		c->seg[i].mr = g->mr;
+		c->seg[i].s = (struct sge){ .addr = g->addr, .len = g->len,
+					    .lkey = g->mr == TRACE_NONE ? g->lkey : s->mrs[g->mr].lkey };
+	}
+}
+
+static void fill_memory(struct system *s, struct rec *c)
+{
+	struct trace_record *r = &s->record;
+
+	c->mr = r->mr;
+	c->repeat = 1;
+	if (r->kind != REC_MEM)
+		return;
+	c->mem_va = s->mrs[r->mr].va + r->mem_off;
+	c->mem_len = r->mem_len;
+	c->mem_byte = r->mem_byte;
+	c->mem_bytes = r->mem_bytes;	/* now the slot's */
+	r->mem_bytes = NULL;
+}
+
+/* The first `expect` about a record; ids of a host rise, and so do the sorted `expect`s. */
+static uint32_t find_expect(struct recs *r, const struct trace *t, uint32_t host, uint64_t id)
+{
+	uint32_t *at = &r->expect_at[host];
+
+	while (*at < r->n_expects && t->expects[r->expects[*at]].host == host &&
+	       t->expects[r->expects[*at]].id < id)
+		++*at;
+	if (*at < r->n_expects && t->expects[r->expects[*at]].host == host && t->expects[r->expects[*at]].id == id)
+		return *at;
+	return TICKET_NONE;
+}
+
+static void fill_deps(struct system *s, uint32_t handle, uint64_t now_ps)
+{
+	const struct trace_record *r = &s->record;
+	struct rec *c = rec_at(&s->recs, handle);
+
+	c->wait_ps = now_ps;
+	for (uint32_t i = 0; i < r->n_after; i++) {
+		uint32_t ticket = ticket_find(&s->recs, r->after[i].host, r->after[i].id);
+
+		c->dep[i].ticket = TICKET_NONE;
+		if (ticket != TICKET_NONE)
+			ticket_wait(&s->recs, ticket, handle, i);
+	}
+}
+
+int system_read(struct system *s, uint64_t now_ps, uint32_t *handle)
+{
+	struct trace_record *r = &s->record;
+	int got = trace_next(s->trace, r, &s->err);
+	struct rec *c;
+
+	if (got <= 0) {
+		s->is_eof = true;
+		return got;
+	}
+	if (!check_record(s)) {
+		trace_record_release(r);
+		s->is_eof = true;
+		return -1;
+	}
+	*handle = rec_alloc(&s->recs, r->n_sge, r->n_after, now_ps);
+	c = rec_at(&s->recs, *handle);
+	c->kind = (uint8_t)r->kind;
+	c->line = r->line;
+	c->host = r->host;
+	c->at_ps = r->at_ps;
+	c->delay_ps = r->delay_ps;
+	c->ticket = TICKET_NONE;
+	fill_deps(s, *handle, now_ps);
+	if (r->kind == REC_POST || r->kind == REC_RECV) {
+		fill_work(s, c);
+		c->ticket = ticket_open(&s->recs, r->host, r->id, c->repeat);
+		s->recs.tickets[c->ticket].expect = find_expect(&s->recs, s->trace, r->host, r->id);
+	} else {
+		fill_memory(s, c);
+	}
+	trace_record_release(r);
+	return 1;
+}
+
+/* ---- running ---- */
+
+/* Post number k of an address that advances by 'stride': it wraps where 'len' bytes would not fit the MR any more. */
+static uint64_t advance(const struct system *s, uint64_t addr, uint32_t mr, uint64_t len, uint64_t stride, uint64_t k)
+{
+	uint64_t off, base, n;
+
+	if (stride == 0 || k == 0)
+		return addr;
+	if (mr == TRACE_NONE)
+		return addr + k * stride;
+	off = addr - s->mrs[mr].va;
+	base = off % stride;
+	n = (s->mrs[mr].len - len - base) / stride + 1;
+	return s->mrs[mr].va + base + (off / stride + k) % n * stride;
+}
+
+void rec_send_wr(const struct system *s, const struct rec *c, struct sge *sge, struct send_wr *wr)
+{
+	uint64_t len = 0;
+
+	for (uint32_t i = 0; i < c->n_seg; i++) {
+		sge[i] = c->seg[i].s;
+		sge[i].addr = advance(s, sge[i].addr, c->seg[i].mr, sge[i].len, c->stride, c->done);
+		len += sge[i].len;
+	}
+	if (c->opcode == WR_ATOMIC_CMP_AND_SWP || c->opcode == WR_ATOMIC_FETCH_AND_ADD)
+		len = 8;
+	*wr = (struct send_wr){
+		.wr_id = c->wr_id, .sge = sge, .n_sge = c->n_seg, .flags = c->flags, .opcode = c->opcode, .imm = c->imm,
+		.inv_key = c->inv_key, .rkey = c->rkey,
+		.raddr = advance(s, c->raddr, c->rmr, len, c->rstride, c->done),
+		.compare_add = c->compare_add, .swap = c->swap, .ticket = c->ticket,
+	};
+}
+
+void rec_recv_wr(const struct rec *c, struct sge *sge, struct recv_wr *wr)
+{
+	for (uint32_t i = 0; i < c->n_seg; i++)
+		sge[i] = c->seg[i].s;
+	*wr = (struct recv_wr){ .wr_id = c->wr_id, .sge = sge, .n_sge = c->n_seg, .ticket = c->ticket };
+}
+
+uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes, uint64_t now_ps)
+{
+	bool is_recv = c->kind == REC_RECV;
+	struct op_row row = {
+		.wr_id = c->wr_id, .id = c->id, .rep = c->done, .host = h->index, .qp = h->nic->qp[c->qpi].trace_qp,
+		.bytes = bytes, .opcode = is_recv ? OP_RECV : c->opcode, .is_recv = is_recv,
+	};
+
+	return oplog_open(s->oplog, &row, now_ps);
+}
+
+/* ---- outcomes ---- */
+
+static int expect_order(const void *a, const void *b, void *arg)
+{
+	const struct trace *t = arg;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct trace_expect *x = &t->expects[i], *y = &t->expects[k];
+
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return i < k ? -1 : 1;
+}
+
+void system_index_expects(struct system *s)
+{
+	struct trace *t = s->trace;
+	struct recs *r = &s->recs;
+
+	r->expects = x_calloc(t->n_expects + 1, sizeof(*r->expects));
+	for (uint32_t i = 0; i < t->n_expects; i++)
+		if (t->expects[i].kind <= EXPECT_NO_COMPLETION)
+			r->expects[r->n_expects++] = i;
+	if (r->n_expects)
+		qsort_r(r->expects, r->n_expects, sizeof(*r->expects), expect_order, t);
+	for (uint32_t h = 0, i = 0; h < s->n_hosts; h++) {
+		while (i < r->n_expects && t->expects[r->expects[i]].host < h)
+			i++;
+		r->expect_at[h] = i;
+	}
+}
+
+/* was_seen: it came out as expected as often as there are requests. */
+static void tell_expect(struct trace_expect *x, enum outcome o, uint8_t status, bool is_last)
+{
+	bool is_met;
+
+	if (x->kind == EXPECT_NO_COMPLETION)
+		is_met = o != OUTCOME_COMPLETED;
+	else if (x->kind == EXPECT_ERROR)
+		is_met = o == OUTCOME_REFUSED;
+	else
+		is_met = o == OUTCOME_COMPLETED && status == x->status;
+	if (o == OUTCOME_COMPLETED) {
+		x->seen++;
+		if (!is_met || x->seen == 1)
+			x->got = (enum wc_status)status;
+	}
+	x->has_failed |= !is_met;
+	x->was_seen |= is_last;
+}
+
+/* A dependency was met. With its last a record goes to its CPU, which looks from the next time stamp on. */
+static void release(struct system *s, uint32_t handle, const struct block *by)
+{
+	struct rec *c = rec_at(&s->recs, handle);
+	struct host *h = &s->hosts[c->host];
+
+	c->wait_ps = by ? by->now_ps : 0;
+	if (--c->n_wait || !by)
+		return;
+	c->inbox = h->inbox;
+	c->is_inboxed = true;
+	h->inbox = handle;
+	if (h->cpu && h->cpu != by)
+		block_wake(h->cpu, domain_cycle_at(h->cpu->dom, by->now_ps + 1));
+}
+
+void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status, const struct block *by)
+{
+	struct recs *r = &s->recs;
+	struct ticket *t = &r->tickets[ticket];
+	uint32_t node;
+
+	if (t->expect != TICKET_NONE) {
+		for (uint32_t i = t->expect; i < r->n_expects; i++) {
+			struct trace_expect *x = &s->trace->expects[r->expects[i]];
+
+			if (x->host != t->host || x->id != t->id)
+				break;
+			tell_expect(x, o, status, t->left == 1);
+		}
+	}
+	node = ticket_done(r, ticket);
+	while (node)
+		release(s, ticket_next_waiter(r, &node), by);
+}
+
+/* ---- the end ---- */
+
+/* What record 'c', the first in the file that is left, waits for. */
+static void wait_reason(const struct system *s, const struct rec *c, char *text, size_t len)
+{
+	for (uint32_t i = 0; i < c->n_dep; i++) {
+		const struct ticket *t;
+
+		if (c->dep[i].ticket == TICKET_NONE)
+			continue;
+		t = &s->recs.tickets[c->dep[i].ticket];
+		snprintf(text, len, "the completion of %s:%" PRIu64 ", which did not come", s->hosts[t->host].name, t->id);
+		return;
+	}
+	if (c->kind == REC_POST && c->done)
+		snprintf(text, len, "completions of its own: %" PRIu64 " of %" PRIu64 " are posted", c->done, c->repeat);
+	else if (c->kind == REC_POST)
+		snprintf(text, len, "room in the send queue");
+	else
+		snprintf(text, len, "room in the receive queue");
+}
+
+bool feed_blocked(const struct system *s, struct err *e)
+{
+	const struct rec *first = NULL;
+	char why[160];
+
+	for (uint32_t h = 1; h <= s->recs.n_slots; h++) {
+		const struct rec *c = rec_at(&s->recs, h);
+
+		if (c->is_used && (!first || c->seq < first->seq))
+			first = c;
+	}
+	if (!first)
+		return true;
+	wait_reason(s, first, why, sizeof(why));
+	if (!s->is_eof)
+		return err_set(e, s->trace->path, first->line,
+			       "%u records are read ahead and none can run: this one waits for %s; allowed: at most %u "
+			       "records behind one that waits", s->recs.in_use, why, s->recs.window);
+	return err_set(e, s->trace->path, first->line, "nothing is left to do, but this record waits for %s (%u record%s left)",
+		       why, s->recs.in_use, s->recs.in_use == 1 ? "" : "s");
+}
+
+uint64_t system_unfinished(const struct system *s, uint32_t *host, uint32_t *qp)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_hosts; i++) {
+		const struct host *h = &s->hosts[i];
+
+		for (uint32_t k = 0; k < h->nic->n_qp; k++) {
+			const struct wr_ring *r = &h->qp[k].sq;
+
+			for (uint32_t w = r->tail; w != r->head; w++) {
+				if (!r->entry[w & r->mask].is_signaled)
+					continue;
+				if (n++ == 0) {
+					*host = i;
+					*qp = h->nic->qp[k].trace_qp;
+				}
+			}
+		}
+	}
+	return n;
+}
