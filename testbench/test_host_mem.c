@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_host_mem.c - reads and writes in link order against a flat memory, stores, register writes, polls
+ */
+#include <string.h>
+
+#include "models/host.h"
+#include "models/msg.h"
+#include "testbench/tb.h"
+
+extern const struct block_class host_mem_class;
+
+#define N_CQ 3u
+#define BUF_BYTES 4096u
+#define BUFS 1200u
+#define REGION 16384u	/* bytes of the flat memory */
+#define OPS 400u
+
+struct bench {
+	struct host host;
+	struct nic nic;
+	struct mem mem;
+	struct tb t;
+	struct tb_port *cpu_req, *up, *cpu_rsp, *down;
+	struct pool *pool;
+	uint64_t ring[N_CQ], region;
+	/* completions: what each read is to bring, and how many brought something else */
+	const uint8_t *expected[OPS];
+	uint32_t n_cpl, differ;
+};
+
+/* The NIC's end of the link: compare a completion with what is expected, drop what comes with register writes. */
+static void take_down(struct tb *t, struct tb_port *p, const void *msg)
+{
+	struct bench *e = p->arg;
+	const struct tlp *m = msg;
+
+	if (m->kind == TLP_MWR) {
+		buf_unref(&p->b, m->buf);
+		return;
+	}
+	CU_ASSERT_EQUAL(m->kind, TLP_CPLD);
+	if (e->expected[m->tag])
+		e->differ += memcmp((uint8_t *)buf_data(&t->sim, m->buf) + m->off, e->expected[m->tag], m->len) != 0;
+	e->n_cpl++;
+	buf_unref(&p->b, m->buf);
+}
+
+static void bench_start(struct bench *e, const char *const *sets)
+{
+	memset(e, 0, sizeof(*e));
+	mem_init(&e->mem);
+	e->nic.n_cq = N_CQ;
+	e->host = (struct host){ .nic = &e->nic, .mem = &e->mem, .oplog = oplog_create() };
+	for (uint32_t i = 0; i < N_CQ; i++) {
+		e->ring[i] = mem_alloc(&e->mem, 512, PAGE_4K);
+		e->mem.frame_cq[e->ring[i] / PAGE_4K] = i + 1;
+		for (uint32_t k = 0; k < 8; k++)
+			mem_at(&e->mem, e->ring[i])[k * 64 + 63] = CQE_INVALID << 4;
+	}
+	e->region = mem_alloc(&e->mem, REGION, PAGE_4K);
+	tb_init(&e->t, &host_mem_class, &e->host, sets);
+	e->cpu_req = tb_source(&e->t, "cpu_req");
+	e->up = tb_source(&e->t, "up");
+	e->cpu_rsp = tb_sink(&e->t, "cpu_rsp");
+	e->down = tb_sink_react(&e->t, "down", take_down, e);
+	e->pool = pool_create(&e->up->b, BUFS, BUF_BYTES);
+	tb_start(&e->t);
+	e->up->b.now_ps = 1;	/* buffers are taken before the run */
+}
+
+static void bench_end(struct bench *e)
+{
+	for (uint32_t i = 0; i < e->t.sim.n_pools; i++)
+		CU_ASSERT_EQUAL(e->t.sim.pools[i]->in_use, 0);
+	tb_end(&e->t);
+	oplog_destroy(e->host.oplog);
+	mem_destroy(&e->mem);
+}
+
+static void dma(struct bench *e, uint64_t at, uint8_t kind, uint64_t pa, const void *bytes, uint32_t len, uint16_t tag,
+		uint8_t cls, uint32_t op)
+{
+	struct tlp t = { .addr = pa, .len = len, .buf = pool_alloc(e->pool), .off = 5, .kind = kind, .tag = tag,
+			 .cls = cls, .op = op };
+
+	if (kind == TLP_MWR)
+		memcpy((uint8_t *)buf_data(&e->t.sim, t.buf) + t.off, bytes, len);
+	tb_send_at(e->up, at, &t);
+}
+
+static void cpu(struct bench *e, uint64_t at, uint8_t kind, uint64_t addr, const void *bytes, uint8_t len)
+{
+	struct cpu_req r = { .addr = addr, .kind = kind, .len = len };
+
+	memcpy(r.data, bytes, len);
+	tb_send_at(e->cpu_req, at, &r);
+}
+
+static void poll_cq(struct bench *e, uint64_t at, uint32_t cq, uint32_t index)
+{
+	tb_send_at(e->cpu_req, at, &(struct cpu_req){
+		.addr = e->ring[cq] + index % 8 * 64, .tag = cq, .kind = CPU_POLL, .len = 64, .owner = index / 8 & 1 });
+}
+
+/* The NIC writes CQE number 'index' of a CQ. */
+static void write_cqe(struct bench *e, uint64_t at, uint32_t cq, uint32_t index, uint32_t op)
+{
+	uint8_t cqe[64] = { [0] = (uint8_t)index, [63] = (uint8_t)(index / 8 & 1) };
+
+	dma(e, at, TLP_MWR, e->ring[cq] + index % 8 * 64, cqe, 64, 0, DMA_CQE, op);
+}
+
+static void host_mem_read_brings_bytes_after_latency(void)
+{
+	struct bench e;
+	const uint8_t bytes[4] = { 1, 2, 3, 4 };
+
+	bench_start(&e, (const char *[]){ "host_mem.read_latency=200ns", NULL });
+	mem_write(&e.mem, e.region + 4094, bytes, 4);	/* across frames */
+	e.expected[7] = bytes;
+	dma(&e, 9, TLP_MRD, e.region + 4094, NULL, 4, 7, DMA_WQE, OP_NONE);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.n_cpl, 1);
+	CU_ASSERT_EQUAL(e.differ, 0);
+	CU_ASSERT_EQUAL(e.down->cycle[0], 9 + 1 + 50 + 1);	/* 200 ns = 50 cycles, and two channels */
+	bench_end(&e);
+}
+
+static void host_mem_reads_are_pipelined(void)
+{
+	struct bench e;
+
+	bench_start(&e, NULL);
+	for (uint16_t i = 0; i < 100; i++)
+		dma(&e, 1, TLP_MRD, e.region, NULL, 64, i, DMA_WQE, OP_NONE);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL_FATAL(e.n_cpl, 100);
+	CU_ASSERT_EQUAL(e.down->cycle[99] - e.down->cycle[0], 99);
+	for (uint16_t i = 0; i < 100; i++)
+		CU_ASSERT_EQUAL(((const struct tlp *)tb_got(e.down, i))->tag, i);
+	bench_end(&e);
+}
+
+static void host_mem_missing_address_reads_ones(void)
+{
+	struct bench e;
+	uint8_t ones[64];
+
+	bench_start(&e, NULL);
+	memset(ones, 0xff, sizeof(ones));
+	e.expected[0] = ones;
+	dma(&e, 0, TLP_MWR, 0x7000000000, ones, 64, 0, DMA_WQE, OP_NONE);
+	dma(&e, 0, TLP_MRD, 0x7000000000, NULL, 64, 0, DMA_WQE, OP_NONE);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.n_cpl, 1);
+	CU_ASSERT_EQUAL(e.differ, 0);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_addr"), 2);
+	bench_end(&e);
+}
+
+/*
+ * Random reads and writes on the link against a flat array in link order, and stores of the CPU to memory of
+ * its own. With 'lost' >= 0, the oracle leaves out that write: a fault that must show. Returns wrong reads.
+ */
+static uint32_t run_random(const char *const *sets, int lost)
+{
+	static uint8_t flat[REGION], snap[OPS][256], store[64];
+	struct bench e;
+	struct rng r;
+	uint64_t cpu_pa;
+	uint32_t differ;
+
+	bench_start(&e, sets);
+	rng_seed(&r, "test_host_mem", 1);
+	memset(flat, 0, sizeof(flat));
+	cpu_pa = mem_alloc(&e.mem, 64 * OPS, 64);
+	for (uint32_t i = 0; i < OPS; i++) {
+		uint32_t len = 1 + (uint32_t)rng_below(&r, 256), off = (uint32_t)rng_below(&r, 600);
+		uint8_t bytes[256];
+
+		for (uint32_t k = 0; k < len; k++)
+			bytes[k] = (uint8_t)rng_next(&r);
+		if (i & 1) {
+			memcpy(snap[i], flat + off, len);
+			e.expected[i] = snap[i];
+			dma(&e, 0, TLP_MRD, e.region + off, NULL, len, (uint16_t)i, DMA_PAYLOAD_READ, OP_NONE);
+		} else {
+			if ((int)i != lost)
+				memcpy(flat + off, bytes, len);
+			dma(&e, 0, TLP_MWR, e.region + off, bytes, len, 0, DMA_PAYLOAD_WRITE, OP_NONE);
+		}
+		memset(store, (int)i, sizeof(store));
+		cpu(&e, 0, CPU_STORE, cpu_pa + 64 * i, store, (uint8_t)(1 + i % 64));
+	}
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.n_cpl, OPS / 2);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "stores"), OPS);
+	for (uint32_t i = 0; i < OPS; i++) {
+		CU_ASSERT_EQUAL(*mem_at(&e.mem, cpu_pa + 64 * i + i % 64), (uint8_t)i);
+		CU_ASSERT(i % 64 == 63 || *mem_at(&e.mem, cpu_pa + 64 * i + i % 64 + 1) == 0);
+	}
+	if (lost < 0)
+		CU_ASSERT_EQUAL(memcmp(mem_at(&e.mem, e.region), flat, PAGE_4K), 0);
+	differ = e.differ;
+	bench_end(&e);
+	return differ;
+}
+
+static void host_mem_random_traffic_matches_flat_memory(void)
+{
+	for (unsigned k = 0; k < 16; k++) {
+		char set_in[64], set_out[64];
+
+		tb_stall_sets(&host_mem_class, k / 4, k % 4, set_in, set_out);
+		CU_ASSERT_EQUAL(run_random((const char *[]){ set_in, set_out, k & 1 ? "host_mem.queue=2" : NULL, NULL }, -1), 0);
+	}
+}
+
+static void host_mem_lost_write_is_caught(void)
+{
+	CU_ASSERT(run_random(NULL, 20) > 0);
+}
+
+static void host_mem_register_write_goes_down(void)
+{
+	struct bench e;
+	const uint8_t bytes[8] = { 9, 8, 7, 6, 5, 4, 3, 2 };
+	const struct tlp *m;
+
+	bench_start(&e, (const char *[]){ "host_mem.mmio_latency=40ns", NULL });
+	cpu(&e, 4, CPU_MMIO, 0x800, bytes, 8);
+	tb_run(&e.t);
+	m = tb_got(e.down, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	CU_ASSERT(m->kind == TLP_MWR && m->addr == 0x800 && m->len == 8 && m->cls == DMA_DOORBELL);
+	CU_ASSERT_EQUAL(memcmp((uint8_t *)buf_data(&e.t.sim, m->buf) + m->off, bytes, 8), 0);
+	CU_ASSERT_EQUAL(e.down->cycle[0], 4 + 1 + 10 + 1);
+	bench_end(&e);
+}
+
+static void host_mem_register_writes_beyond_buffers_wait(void)
+{
+	struct bench e;
+	uint8_t bytes[8] = { 0 };
+
+	bench_start(&e, (const char *[]){ "host_mem.mmio_buffers=2", "host_mem.stall_out=random", NULL });
+	for (uint32_t i = 0; i < 50; i++)
+		cpu(&e, 0, CPU_MMIO, i, bytes, 8);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL_FATAL(e.down->n_received, 50);
+	for (uint32_t i = 0; i < 50; i++)
+		CU_ASSERT_EQUAL(((const struct tlp *)tb_got(e.down, i))->addr, i);
+	bench_end(&e);
+}
+
+static void host_mem_poll_of_valid_cqe_answers_from_cache(void)
+{
+	struct bench e;
+	const struct cpu_rsp *m;
+
+	bench_start(&e, (const char *[]){ "host_mem.llc_latency=20ns", NULL });
+	write_cqe(&e, 0, 1, 0, OP_NONE);
+	poll_cq(&e, 100, 1, 0);
+	tb_run(&e.t);
+	m = tb_got(e.cpu_rsp, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+	CU_ASSERT_EQUAL(m->tag, 1);
+	CU_ASSERT_EQUAL(m->data[63], 0);
+	CU_ASSERT_EQUAL(e.cpu_rsp->cycle[0], 100 + 1 + 5 + 1);
+	bench_end(&e);
+}
+
+static void host_mem_poll_waits_for_the_tick_after_the_write(void)
+{
+	struct bench e;
+	uint32_t op;
+
+	bench_start(&e, (const char *[]){ "host_mem.llc_latency=20ns", "host_mem.poll_interval=40ns",
+					  "host_mem.write_latency=8ns", NULL });
+	op = oplog_open(e.host.oplog, &(struct op_row){ .id = 1 }, 1);
+	poll_cq(&e, 0, 2, 0);			/* comes at cycle 1: ticks at 11, 21, ... */
+	write_cqe(&e, 30, 0, 0, OP_NONE);	/* another CQ */
+	write_cqe(&e, 44, 2, 0, op);		/* comes at 45, lands at 47: tick at 51 */
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL_FATAL(e.cpu_rsp->n_received, 1);
+	CU_ASSERT_EQUAL(e.cpu_rsp->cycle[0], 51 + 5 + 1);
+	CU_ASSERT_EQUAL(((const struct cpu_rsp *)tb_got(e.cpu_rsp, 0))->tag, 2);
+	CU_ASSERT_EQUAL(oplog_row(e.host.oplog, op)->t_ps[OP_CQE], 47 * 4000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "polls_waited"), 1);
+	bench_end(&e);
+}
+
+static void host_mem_poll_ignores_the_other_owner(void)
+{
+	struct bench e;
+
+	bench_start(&e, NULL);
+	write_cqe(&e, 0, 0, 0, OP_NONE);	/* first pass over the ring */
+	poll_cq(&e, 100, 0, 8);			/* waits for the second */
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.cpu_rsp->n_received, 0);
+	write_cqe(&e, 0, 0, 8, OP_NONE);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.cpu_rsp->n_received, 1);
+	bench_end(&e);
+}
+
+/* CQEs of all CQs in random order, each polled once before or after: every poll gets its own, once. */
+static void host_mem_random_polls_get_their_cqe(void)
+{
+	for (unsigned k = 0; k < 16; k++) {
+		char set_in[64], set_out[64];
+		uint32_t seen[N_CQ] = { 0 };
+		struct bench e;
+		struct rng r;
+
+		tb_stall_sets(&host_mem_class, k / 4, k % 4, set_in, set_out);
+		bench_start(&e, (const char *[]){ set_in, set_out, NULL });
+		rng_seed(&r, "polls", k);
+		for (uint32_t i = 0; i < 20; i++) {
+			for (uint32_t c = 0; c < N_CQ; c++) {
+				write_cqe(&e, i * 3000 + rng_below(&r, 500), c, i, OP_NONE);
+				poll_cq(&e, i * 3000 + rng_below(&r, 500), c, i);
+			}
+		}
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL_FATAL(e.cpu_rsp->n_received, 20 * N_CQ);
+		for (uint32_t i = 0; i < e.cpu_rsp->n_received; i++) {
+			const struct cpu_rsp *m = tb_got(e.cpu_rsp, i);
+
+			CU_ASSERT_EQUAL(m->data[0], seen[m->tag]++);
+		}
+		bench_end(&e);
+	}
+}
+
+CU_TestInfo test_host_mem_tests[] = {
+	{ "host_mem_read_brings_bytes_after_latency", host_mem_read_brings_bytes_after_latency },
+	{ "host_mem_reads_are_pipelined", host_mem_reads_are_pipelined },
+	{ "host_mem_missing_address_reads_ones", host_mem_missing_address_reads_ones },
+	{ "host_mem_random_traffic_matches_flat_memory", host_mem_random_traffic_matches_flat_memory },
+	{ "host_mem_lost_write_is_caught", host_mem_lost_write_is_caught },
+	{ "host_mem_register_write_goes_down", host_mem_register_write_goes_down },
+	{ "host_mem_register_writes_beyond_buffers_wait", host_mem_register_writes_beyond_buffers_wait },
+	{ "host_mem_poll_of_valid_cqe_answers_from_cache", host_mem_poll_of_valid_cqe_answers_from_cache },
+	{ "host_mem_poll_waits_for_the_tick_after_the_write", host_mem_poll_waits_for_the_tick_after_the_write },
+	{ "host_mem_poll_ignores_the_other_owner", host_mem_poll_ignores_the_other_owner },
+	{ "host_mem_random_polls_get_their_cqe", host_mem_random_polls_get_their_cqe },
+	CU_TEST_INFO_NULL
+};
