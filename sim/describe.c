@@ -38,15 +38,16 @@ static void put_range(FILE *f, const struct field *r)
 	}
 }
 
-/* A cell of a markdown table. */
+/* A cell of a markdown table, after the first. */
 static void put_cell(FILE *f, const char *text)
 {
+	putc(' ', f);
 	for (; text && *text; text++) {
 		if (*text == '|')
 			putc('\\', f);
 		putc(*text == '\n' ? ' ' : *text, f);
 	}
-	fputs(" | ", f);
+	fputs(" |", f);
 }
 
 /* Column heads after the name, by kind. */
@@ -69,14 +70,15 @@ static void put_text_row(FILE *f, const struct field *r)
 	fprintf(f, "| `%s", r->name);
 	if (r->count)
 		fprintf(f, "[%u]", r->count);
-	fputs("` | ", f);
+	fputs("` |", f);
 	if (r->kind == FIELD_PARAM) {
 		put_cell(f, r->form == FORM_STR ? "" : value_format(r, r->def, buf, sizeof(buf)));
+		putc(' ', f);
 		put_range(f, r);
-		fputs(" | ", f);
+		fputs(" |", f);
 		put_cell(f, r->unit);
 	} else if (r->kind == FIELD_SIGNAL) {
-		fprintf(f, "%u | ", r->bits);
+		fprintf(f, " %u |", r->bits);
 	} else {
 		put_cell(f, r->unit);
 	}
@@ -92,7 +94,7 @@ static void put_text_table(FILE *f, const struct field *fields, enum field_kind 
 
 	if (field_count(fields, k) == 0)
 		return;
-	fprintf(f, "\n%s\n\n| name | %s", title, heads(k));
+	fprintf(f, "\n### %s\n\n| name | %s", title, heads(k));
 	FIELDS_EACH(r, fields)
 		if (r->kind == k)
 			put_text_row(f, r);
@@ -124,6 +126,15 @@ static void describe_text(FILE *f, const struct block_class *const *classes, con
 	putc('\n', f);
 }
 
+/* UINT64_MAX is "no limit" and "never", and more than many JSON readers take: null. */
+static void json_limit(struct json *j, const char *key, uint64_t v)
+{
+	if (v == UINT64_MAX)
+		json_str(j, key, NULL);
+	else
+		json_u64(j, key, v);
+}
+
 static void json_param(struct json *j, const struct field *r)
 {
 	static const char *const forms[] = {
@@ -142,9 +153,9 @@ static void json_param(struct json *j, const struct field *r)
 			json_str(j, NULL, r->names[i]);
 		json_close(j);
 	} else if (r->form != FORM_BOOL && r->form != FORM_STR) {
-		json_u64(j, "default_value", r->def);
-		json_u64(j, "min", r->min);
-		json_u64(j, "max", r->max);
+		json_limit(j, "default_value", r->def);
+		json_limit(j, "min", r->min);
+		json_limit(j, "max", r->max);
 	}
 	json_str(j, "evidence", r->evidence);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tb_file.h - files and dying children, for tests
+ */
+#ifndef TESTBENCH_TB_FILE_H
+#define TESTBENCH_TB_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A path 'name' in a directory of this process's own, removed at exit with the files in it. Static buffers, in turn. */
+const char *tb_path(const char *name);
+
+/* Write 'len' bytes to tb_path(name); returns that path. */
+const char *tb_write(const char *name, const void *data, size_t len);
+
+/* The whole file, NUL-terminated; NULL when there is none. Free it. */
+char *tb_read(const char *path);
+
+/* Files whose name starts with 'prefix' in that directory. */
+unsigned tb_count_files(const char *prefix);
+
+/* Run fn in a child: true when it aborted. What it wrote to stderr goes to 'text'. */
+bool tb_aborts(void (*fn)(void), char *text, size_t len);
+
+#endif
