@@ -46,7 +46,7 @@ struct lane {
 struct wire {
 	struct block b;
 	/* parameters */
-	uint64_t delay, rate, loss, corrupt, duplicate, reorder, reorder_delay;
+	uint64_t length, delay, rate, loss, corrupt, duplicate, reorder, reorder_delay;
 	uint64_t buffer;
 	/* ports */
 	struct chan *a_in, *b_in, *a_out, *b_out;
@@ -60,8 +60,8 @@ struct wire {
 
 #define T struct wire
 static const struct field wire_fields[] = {
-	PARAM_TIME(T, delay, 10 * PS_PER_NS, 0, 100 * PS_PER_MS, "propagation time, 5 ns a metre",
-		   "declared: a cable of 2 m"),
+	PARAM_LENGTH(T, length, 2000, 0, 20000000000, "cable, at 5 ns a metre", "declared"),
+	PARAM_TIME(T, delay, 0, 0, 100 * PS_PER_MS, "of what else stands in the path", "declared"),
 	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS, "line rate of the ends: sizes the delay line", "declared"),
 	PARAM_PROB(T, loss, 0, "probability that a frame is lost", "declared"),
 	PARAM_PROB(T, corrupt, 0, "probability that a frame is damaged", "declared"),
@@ -91,11 +91,23 @@ static const struct field wire_fields[] = {
 /* Largest packet of each size of buffer; small ones are acknowledgements, READ requests and inline data. */
 static const uint32_t size_limit[N_SIZES] = { 240, 1024 + PACKET_HDR_MAX, MAX_MTU + PACKET_HDR_MAX };
 
+/* From one end to the other. */
+static uint64_t latency_ps(const struct wire *w)
+{
+	return wire_delay_ps(w->length) + w->delay;
+}
+
+/* Longest time that a frame spends on the way unless a rule delays it. */
+static uint64_t span_ps(const struct wire *w)
+{
+	return latency_ps(w) + (w->reorder ? w->reorder_delay : 0);
+}
+
 static void lane_build(struct wire *w, unsigned i)
 {
 	const struct wire_env *env = w->b.env;
 	struct lane *l = &w->lane[i];
-	uint64_t span = w->delay + (w->reorder ? w->reorder_delay : 0), n;
+	uint64_t span = span_ps(w), n;
 
 	/* every frame on the line at the highest frame rate, twice when repeated, and what rules hold back */
 	n = span / ps_of_bytes(MIN_LINE_BYTES, w->rate) * (w->duplicate ? 2 : 1) + 64;
@@ -110,7 +122,7 @@ static void lane_build(struct wire *w, unsigned i)
 static void wire_build(struct block *b)
 {
 	struct wire *w = (struct wire *)b;
-	uint64_t span = w->delay + (w->reorder ? w->reorder_delay : 0), smallest = 0;
+	uint64_t span = span_ps(w), smallest = 0;
 
 	for (unsigned i = 0; i < 2; i++)
 		lane_build(w, i);
@@ -227,7 +239,7 @@ static uint32_t copy_packet(const struct wire *w, const struct packet *p)
 static void launch(struct wire *w, struct lane *l, const struct frame *in, const struct packet *p,
 		   const struct fate *fate)
 {
-	uint64_t on_line = w->delay + fate->delay_ps;
+	uint64_t on_line = latency_ps(w) + fate->delay_ps;
 	struct flight f = { .first_ps = in->first_ps + on_line, .last_ps = in->last_ps + on_line,
 			    .buf = copy_packet(w, p) };
 
