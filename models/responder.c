@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responder.c - the receive side of reliable connections: execution of requests, acknowledgements, receives
+ *
+ * Hardware: the receive half of the transport engine: per QP the expected PSN, MSN and the message in progress,
+ * the saved READs and ATOMICs (responder resources), and the receive WQE in use.
+ *
+ * Modelled: a pool of packet contexts. Packets of a QP execute one after the other; a QP that waits for a
+ * receive WQE, a translation or an atomic does not hold up the others. An RDMA range is checked once a message
+ * through the translation unit, SEND payload by the DMA engine as it is written; an ACK leaves when all it
+ * speaks for is in the posted queue, so both faults are NAKed. READs and ATOMICs execute after earlier writes of
+ * the QP were posted; responses are handed over in bursts, QPs taking turns, and a repeated READ restarts its
+ * response. When every context is taken the receive pipeline stops: no context waits for a packet to arrive.
+ * Not modelled: UC, UD, SRQ, memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC WRITE; receives
+ * posted after the QP went into Error stay.
+ *
+ * Rate: one packet, one write and one acknowledgement a cycle; a packet takes a cycle at each port it needs.
+ * Source: IBTA vol. 1, 9.7; protocol.md section 9.
+ * Files: responder_exec.c (checks and execution), responder_commit.c (writes, order), responder_tx.c (ACKs,
+ * responses), responder.h (state).
+ */
+#include "models/packet.h"
+#include "models/responder.h"
+
+#define T struct responder
+static const struct field responder_fields[] = {
+	PARAM(T, contexts, 32, 1, 4096, "pkt", "packets executed or waiting for their QP's turn", "declared"),
+	PARAM(T, writes, 256, 2, 65536, "entry", "entries of the commit ring: payload writes under way", "declared"),
+	PARAM(T, burst, 16, 1, 4096, "pkt", "response packets of one QP before the next QP's turn", "declared"),
+	PARAM(T, ack_buffers, 64, 1, 4096, "pkt", "acknowledgements between here and the line", "declared"),
+	PARAM(T, ack_count, 1, 1, 65535, "pkt", "packets that ask for an ACK before a delayed one is sent",
+	      "declared"),
+	PARAM_TIME(T, ack_delay, 0, 0, PS_PER_MS, "time that an ACK waits for more to acknowledge", "declared"),
+	PARAM_BOOL(T, credits, true, "end-to-end credits in the AETH",
+		   "documented: hardware captures have codes 5 and 6; rxe always sends 31"),
+	PARAM_BOOL(T, mig_req, true, "MigReq in the BTH of acknowledgements",
+		   "documented: hardware captures; rxe sends 0"),
+	PARAM_BOOL(T, enforce_rd_atomic, true, "NAK more outstanding READs and ATOMICs than dest_rd_atomic",
+		   "documented: IBTA vol. 1 9.7.4.1.7; rxe does not"),
+	PARAM_BOOL(T, nak_after_rnr, false, "NAK the packets behind one that met no receive WQE",
+		   "documented: rxe does, IBTA vol. 1 9.7.5.2.8 does not"),
+	PARAM_BOOL(T, long_send_remote_op, false, "a SEND too long for its receive is a remote operational error",
+		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request"),
+	PARAM_BOOL(T, dup_needs_ack_req, false, "acknowledge duplicates only when they ask for it",
+		   "declared: IBTA vol. 1 C9-105 leaves both"),
+	PORT_IN(T, rx, rx_pkt, "requests"),
+	PORT_IN(T, rq_rsp, rq_rsp, "receive WQEs"),
+	PORT_IN(T, xlate_rsp, xlate_rsp, "checked ranges"),
+	PORT_IN(T, atomic_rsp, atomic_rsp, "atomics done"),
+	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
+	PORT_IN(T, dma_rsp, dma_rsp, "payload writes posted"),
+	PORT_OUT(T, rq_req, rq_req, "receive WQEs wanted"),
+	PORT_OUT(T, xlate_req, xlate_req, "ranges to be checked"),
+	PORT_OUT(T, atomic_req, atomic_req, "atomics to be done"),
+	PORT_OUT(T, job, tx_job, "READ and ATOMIC responses"),
+	PORT_OUT(T, ack, pkt, "ACK and NAK packets"),
+	PORT_OUT(T, cqe, cqe_req, "receive completions"),
+	PORT_OUT(T, dma_req, dma_req, "payload writes"),
+	STAT(T, packets, "pkt", "request packets taken"),
+	STAT(T, messages, "msg", "messages completed"),
+	STAT(T, dropped, "pkt", "packets dropped: QP in error, not a request, or a duplicate no longer known"),
+	STAT(T, duplicates, "pkt", "packets executed before"),
+	STAT(T, gaps, "pkt", "packets ahead of the expected PSN"),
+	STAT(T, acks_sent, "pkt", "ACKs sent"),
+	STAT(T, naks_sent, "pkt", "NAKs sent, RNR NAKs among them"),
+	STAT(T, rnr_naks, "pkt", "packets that met no receive WQE"),
+	STAT(T, errors, "event", "errors that stopped a QP"),
+	STAT(T, reads, "msg", "READs executed"),
+	STAT(T, atomics, "msg", "ATOMICs executed"),
+	STAT(T, replays, "msg", "READs and ATOMICs answered again"),
+	STAT(T, flushed, "WQE", "receives that ended with an error"),
+	SIGNAL(T, n_ctx, 12, "contexts taken"),
+	SIGNAL(T, ring_len, 17, "entries of the commit ring"),
+	FIELDS_END
+};
+#undef T
+
+static void responder_build(struct block *b)
+{
+	struct responder *r = (struct responder *)b;
+	const struct nic *nic = b->env;
+	size_t n = nic->n_qp ? nic->n_qp : 1;
+
+	r->qp = block_alloc(b, n, sizeof(*r->qp));
+	for (uint32_t i = 0; i < nic->n_qp; i++) {
+		struct rsp_qp *q = &r->qp[i];
+
+		q->n_slot = nic->qp[i].dest_rd_atomic ? nic->qp[i].dest_rd_atomic : 1;
+		q->slot = block_alloc(b, q->n_slot, sizeof(*q->slot));
+		q->queue = block_alloc(b, q->n_slot, sizeof(*q->queue));
+	}
+	r->ctx = block_alloc(b, r->contexts, sizeof(*r->ctx));
+	r->ring = block_alloc(b, r->writes, sizeof(*r->ring));
+	r->run_links = block_alloc(b, n, sizeof(uint32_t));
+	r->ack_links = block_alloc(b, n, sizeof(uint32_t));
+	r->delayed_links = block_alloc(b, n, sizeof(uint32_t));
+	r->stream_links = block_alloc(b, n, sizeof(uint32_t));
+	r->flush_links = block_alloc(b, n, sizeof(uint32_t));
+	r->ctx_links = block_alloc(b, r->contexts, sizeof(uint32_t));
+	r->ack_pool = pool_create(b, r->ack_buffers, packet_buf_size(0));
+}
+
+static void reset_qp(struct rsp_qp *q, const struct qp_attr *a)
+{
+	uint32_t psn = a->rq_psn & PSN_MASK;
+
+	*q = (struct rsp_qp){
+		.epsn = psn, .commit_psn = psn_add(psn, PSN_MASK), .in_msg = RSP_NO_MESSAGE,
+		.recv_syndrome = CQE_SYNDROME_WR_FLUSH, .ctx_head = RSP_CTX_NONE, .ctx_tail = RSP_CTX_NONE,
+		.slot = q->slot, .queue = q->queue, .n_slot = q->n_slot };
+	memset(q->slot, 0, q->n_slot * sizeof(*q->slot));
+}
+
+static void responder_reset(struct block *b)
+{
+	struct responder *r = (struct responder *)b;
+	const struct nic *nic = b->env;
+
+	for (uint32_t i = 0; i < nic->n_qp; i++)
+		reset_qp(&r->qp[i], &nic->qp[i]);
+	for (uint32_t i = 0; i < r->contexts; i++)
+		r->ctx[i].next = i + 1;
+	r->free_ctx = 0;
+	qp_list_init(&r->run, r->run_links, nic->n_qp);
+	qp_list_init(&r->acks, r->ack_links, nic->n_qp);
+	qp_list_init(&r->delayed, r->delayed_links, nic->n_qp);
+	qp_list_init(&r->streams, r->stream_links, nic->n_qp);
+	qp_list_init(&r->flush, r->flush_links, nic->n_qp);
+	/* a context wants one port at a time: the lists share their links */
+	qp_list_init(&r->want_recv, r->ctx_links, r->contexts);
+	qp_list_init(&r->want_xlate, r->ctx_links, r->contexts);
+	qp_list_init(&r->want_atomic, r->ctx_links, r->contexts);
+	qp_list_init(&r->want_write, r->ctx_links, r->contexts);
+	r->ring_head = r->ring_len = r->n_ctx = 0;
+}
+
+void rsp_ctx_done(struct responder *r, struct rsp_ctx *c)
+{
+	struct rsp_qp *q = &r->qp[c->m.qpi];
+
+	if (c->m.buf != BUF_NONE)
+		buf_unref(&r->b, c->m.buf);
+	q->ctx_head = c->next;
+	if (q->ctx_head != RSP_CTX_NONE)
+		qp_list_add(&r->run, c->m.qpi);
+	else
+		rsp_try_flush(r, c->m.qpi);
+	c->next = r->free_ctx;
+	r->free_ctx = (uint32_t)(c - r->ctx);
+	r->n_ctx--;
+}
+
+void rsp_unpark(struct responder *r, uint32_t qpi)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+
+	if (q->is_parked)
+		qp_list_add(&r->run, qpi);
+	q->is_parked = false;
+}
+
+/* Give the next packet a context, behind those of its QP. */
+static void take_rx(struct responder *r)
+{
+	const struct rx_pkt *m = rx_pkt_peek(r->rx);
+	uint32_t id = r->free_ctx;
+	struct rsp_qp *q;
+
+	if (!m || id == r->contexts)
+		return;
+	q = &r->qp[m->qpi];
+	r->free_ctx = r->ctx[id].next;
+	r->ctx[id] = (struct rsp_ctx){ .m = *m, .next = RSP_CTX_NONE };
+	if (q->ctx_head == RSP_CTX_NONE) {
+		q->ctx_head = id;
+		qp_list_add(&r->run, m->qpi);
+	} else {
+		r->ctx[q->ctx_tail].next = id;
+	}
+	q->ctx_tail = id;
+	r->packets++;
+	r->n_ctx++;
+	chan_pop(r->rx);
+}
+
+static void ask_xlate(struct responder *r, const struct rsp_ctx *c, uint32_t id)
+{
+	xlate_req_push(r->xlate_req, &(struct xlate_req){
+		.va = c->va, .len = c->dma_len, .key = c->rkey, .tag = id, .pd = rsp_attr(r, c->m.qpi)->pd,
+		.access = rsp_class_access[opcode_info[c->m.opcode].op_class] });
+}
+
+static void ask_atomic(struct responder *r, const struct rsp_ctx *c, uint32_t id)
+{
+	atomic_req_push(r->atomic_req, &(struct atomic_req){
+		.va = c->va, .swap_add = c->swap_add, .compare = c->compare, .rkey = c->rkey, .tag = id,
+		.pd = rsp_attr(r, c->m.qpi)->pd,
+		.is_fetch_add = (c->m.opcode & IB_OPERATION_MASK) == IB_FETCH_ADD });
+}
+
+/* Ask for the receive WQE, the translation, the atomic that the oldest context of each list wants. */
+static uint64_t ask(struct responder *r)
+{
+	struct qp_list *lists[] = { &r->want_recv, &r->want_xlate, &r->want_atomic };
+	struct chan *ports[] = { r->rq_req, r->xlate_req, r->atomic_req };
+	uint64_t next = CYCLE_NEVER;
+
+	for (unsigned i = 0; i < ARRAY_LEN(lists); i++) {
+		const struct rsp_ctx *c;
+		uint32_t id;
+
+		if (!lists[i]->n)
+			continue;
+		if (!chan_can_push(ports[i])) {
+			chan_stall(ports[i]);
+			continue;
+		}
+		id = qp_list_take(lists[i]);
+		c = &r->ctx[id];
+		if (c->stage == RSP_RECV)
+			rq_req_push(r->rq_req, &(struct rq_req){ .qpi = c->m.qpi });
+		else if (c->stage == RSP_XLATE)
+			ask_xlate(r, c, id);
+		else
+			ask_atomic(r, c, id);
+		if (lists[i]->n)
+			next = r->b.cycle + 1;
+	}
+	return next;
+}
+
+static uint64_t responder_step(struct block *b)
+{
+	struct responder *r = (struct responder *)b;
+	bool was_full = r->free_ctx == r->contexts;
+	uint64_t next;
+
+	rsp_take_job_done(r);
+	rsp_take_dma_rsp(r);
+	rsp_take_recv(r);
+	rsp_take_xlate(r);
+	rsp_take_atomic(r);
+	take_rx(r);
+	if (r->run.n)
+		rsp_run(r, qp_list_take(&r->run));
+	next = rsp_commit(r);
+	next = min_u64(next, rsp_write(r));
+	next = min_u64(next, ask(r));
+	next = min_u64(next, rsp_flush(r));
+	next = min_u64(next, rsp_send_job(r));
+	next = min_u64(next, rsp_send_ack(r));
+	if (r->run.n || (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
+		next = b->cycle + 1;
+	return next;
+}
+
+const struct block_class responder_class = {
+	.name = "responder", .impl = "c", .size = sizeof(struct responder), .fields = responder_fields,
+	.doc = "receive side of reliable connections: execution, acknowledgements, receive completions",
+	.build = responder_build, .reset = responder_reset, .step = responder_step,
+};

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responder.h - the receive side of every QP, shared by the files of the responder block
+ *
+ * A packet gets a context. Contexts of one QP are executed one after the other, those of different QPs side by
+ * side; a context is on the list of the port that it wants next. What a packet has done takes effect (ACK, CQE)
+ * when it leaves the commit ring, which it does in order and after its writes were posted.
+ */
+#ifndef MODELS_RESPONDER_H
+#define MODELS_RESPONDER_H
+
+#include "models/msg.h"
+#include "models/nic.h"
+#include "models/opcode.h"
+#include "models/psn.h"
+#include "models/qp_list.h"
+#include "sim/pool.h"
+
+#define RSP_CTX_NONE UINT32_MAX
+#define RSP_NO_MESSAGE 0xffu	/* rsp_qp.in_msg: between messages */
+
+/* Where a context stands. */
+enum rsp_stage {
+	RSP_NEW,	/* not looked at */
+	RSP_RECV,	/* wants a receive WQE, or waits for it */
+	RSP_XLATE,	/* wants its range checked, or waits for it */
+	RSP_READY,	/* checked; READ, ATOMIC: may wait for earlier writes or a free slot */
+	RSP_ATOMIC,	/* wants the atomic unit, or waits for it */
+	RSP_WRITE	/* payload or outcome goes to the commit ring */
+};
+
+/* What becomes of a packet that is not executed. */
+enum rsp_outcome { RSP_EXECUTE, RSP_ACK_AGAIN, RSP_NAK };
+
+struct rsp_ctx {
+	struct rx_pkt m;	/* m.buf: BUF_NONE once the last write took the reference */
+	uint32_t next;		/* of the same QP, or free */
+	uint32_t op;		/* oplog row of the request */
+	uint64_t va, swap_add, compare; /* RETH, AtomicETH */
+	uint32_t rkey, dma_len, imm;
+	uint32_t off, left;	/* payload still to be written: offset in the buffer, bytes */
+	uint32_t at;		/* duplicate READ: first packet of its slot asked for */
+	uint8_t stage;		/* enum rsp_stage */
+	uint8_t outcome;	/* enum rsp_outcome */
+	uint8_t syndrome;	/* RSP_NAK */
+	uint8_t slot;		/* duplicate READ: its slot */
+	bool is_dup;
+};
+
+/* A responder resource: a READ or ATOMIC that can be answered again. */
+struct rsp_slot {
+	uint64_t va, result;
+	uint32_t rkey, len, first_psn, n_psn;
+	uint32_t op;
+	uint32_t start, at;	/* packets: where the current pass over the response began, and stands */
+	uint32_t n_jobs;	/* handed over and not reported done */
+	uint8_t opcode;
+	bool is_used;
+	bool is_active;		/* on the QP's queue of responses */
+	bool is_answered;	/* all of it was sent at least once */
+};
+
+struct rsp_qp {
+	uint32_t epsn, msn;	/* expected next; messages completed */
+	uint32_t commit_psn, commit_msn; /* of the last packet whose effects are final */
+	/* message in progress */
+	uint8_t in_msg;		/* enum op_class, or RSP_NO_MESSAGE */
+	uint64_t va;
+	uint32_t rkey, left, msg_len;
+	/* receive WQE in use */
+	struct rq_rsp recv;
+	uint32_t sge, sge_off;
+	uint64_t room;		/* bytes of it not yet filled */
+	uint16_t rq_free;	/* receive WQEs posted behind it */
+	bool has_recv;
+	/* acknowledgement to be sent */
+	bool is_ack_due, is_ack_now; /* now: neither delay nor count hold it back */
+	uint8_t ack_syndrome;	/* NAK or RNR NAK; 0 = ACK */
+	uint32_t ack_psn, ack_msn, ack_count;
+	uint64_t ack_deadline_ps;
+	bool is_nak_sent;	/* for this gap */
+	/* failure */
+	bool is_error;		/* nothing more is executed */
+	bool is_failed;		/* what is in the commit ring does not count either */
+	bool is_flushed;	/* no receives are left that were posted before */
+	bool is_flush_wait;	/* the flush asked for the next one */
+	uint8_t recv_syndrome;	/* CQE_SYNDROME_* of the next receive that ends with an error */
+	/* packets */
+	uint32_t ctx_head, ctx_tail;
+	uint32_t n_commit;	/* entries in the ring */
+	bool is_parked;		/* the packet at ctx_head waits for n_commit == 0 or a slot */
+	/* responses */
+	struct rsp_slot *slot;
+	uint8_t *queue;		/* slots to be answered, in order; a ring of n_slot */
+	uint32_t n_slot, next_slot, q_head, q_len;
+	uint32_t jobs_out;
+};
+
+/* An entry of the commit ring: a write, the end of a packet, or an answer. */
+struct rsp_commit {
+	uint32_t qpi, psn, msn, op;
+	bool is_done;		/* its write, if any, is posted */
+	uint8_t status;		/* of the write */
+	bool is_to_recv;	/* the write goes to a receive WQE's buffer */
+	bool is_end;		/* of a packet: psn and msn are valid */
+	bool wants_ack;
+	uint8_t syndrome;	/* NAK to be sent; 0 = none */
+	bool has_cqe;
+	struct cqe_req cqe;
+};
+
+struct responder {
+	struct block b;
+	/* parameters */
+	uint32_t contexts, writes, burst, ack_buffers, ack_count;
+	uint64_t ack_delay;
+	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op, dup_needs_ack_req;
+	/* ports */
+	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp;
+	struct chan *rq_req, *xlate_req, *atomic_req, *job, *ack, *cqe, *dma_req;
+	/* state */
+	struct rsp_qp *qp;
+	struct rsp_ctx *ctx;
+	uint32_t free_ctx;
+	struct qp_list run;	/* QPs whose first packet is to be looked at */
+	struct qp_list want_recv, want_xlate, want_atomic, want_write; /* contexts */
+	struct qp_list acks;	/* QPs with an ACK or NAK that may go */
+	struct qp_list delayed;	/* QPs whose ACK waits for company */
+	struct qp_list streams;	/* QPs with responses to send */
+	struct qp_list flush;	/* QPs in error with receives to flush */
+	uint32_t *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links;
+	struct rsp_commit *ring;
+	uint32_t ring_head, ring_len;
+	struct pool *ack_pool;
+	uint32_t n_ctx;
+	/* statistics */
+	uint64_t packets, messages, dropped, duplicates, gaps, acks_sent, naks_sent, rnr_naks;
+	uint64_t errors, reads, atomics, replays, flushed;
+};
+
+static inline const struct qp_attr *rsp_attr(const struct responder *r, uint32_t qpi)
+{
+	return &((const struct nic *)r->b.env)->qp[qpi];
+}
+static inline struct oplog *rsp_oplog(const struct responder *r)
+{
+	return ((const struct nic *)r->b.env)->oplog;
+}
+static inline struct rsp_ctx *rsp_first_ctx(const struct responder *r, const struct rsp_qp *q)
+{
+	return &r->ctx[q->ctx_head];
+}
+
+/* By class of the request (SEND to ATOMIC): the right that the QP and the key must have. */
+#define RSP_CLASSES (CLASS_ATOMIC + 1)
+extern const uint8_t rsp_class_access[RSP_CLASSES];
+
+/* ---- responder.c ---- */
+
+/* The QP's first packet is finished: release it and look at the next one. */
+void rsp_ctx_done(struct responder *r, struct rsp_ctx *c);
+
+/* The QP's first packet, if it is parked, is looked at again. */
+void rsp_unpark(struct responder *r, uint32_t qpi);
+
+/* ---- responder_exec.c: one packet ---- */
+
+/* Look at the first packet of 'qpi': PSN, opcode, rights, lengths; or go on with a parked one. */
+void rsp_run(struct responder *r, uint32_t qpi);
+
+void rsp_take_recv(struct responder *r);
+void rsp_take_xlate(struct responder *r);
+void rsp_take_atomic(struct responder *r);
+
+/* End the packet with an answer, which takes its turn in the commit ring. */
+void rsp_answer(struct responder *r, struct rsp_ctx *c, enum rsp_outcome outcome, uint8_t syndrome);
+
+/* NAK the packet; the QP executes nothing more. */
+void rsp_fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome, uint8_t recv_syndrome);
+
+/* ---- responder_commit.c: writes and their order ---- */
+
+/* One step of the context whose turn it is: a piece of payload, or its outcome. Returns when to run again. */
+uint64_t rsp_write(struct responder *r);
+
+/* Let the oldest entry of the ring take effect. Returns when to run again. */
+uint64_t rsp_commit(struct responder *r);
+
+void rsp_take_dma_rsp(struct responder *r);
+
+/* Something that was acknowledged internally failed: NAK 'psn', stop the QP. */
+void rsp_break(struct responder *r, uint32_t qpi, uint32_t psn, uint8_t syndrome, uint8_t recv_syndrome);
+
+/* Flush posted receives of QPs in error, one a cycle. Returns when to run again. */
+uint64_t rsp_flush(struct responder *r);
+
+/* Put 'qpi' on the flush list if it is time. */
+void rsp_try_flush(struct responder *r, uint32_t qpi);
+
+/* ---- responder_tx.c: acknowledgements and responses ---- */
+
+/* An ACK of all up to psn, or (syndrome not 0) a NAK, is due. */
+void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint8_t syndrome, bool is_now);
+
+/* Send one acknowledgement. Returns when to run again. */
+uint64_t rsp_send_ack(struct responder *r);
+
+/* Answer 'slot' from its packet 'at' on. */
+void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at);
+
+/* Hand over one burst of the responses of the QP whose turn it is. Returns when to run again. */
+uint64_t rsp_send_job(struct responder *r);
+
+void rsp_take_job_done(struct responder *r);
+
+/* AETH syndrome of an acknowledgement now. */
+uint8_t rsp_ack_syndrome(const struct responder *r, uint32_t qpi);
+
+#endif

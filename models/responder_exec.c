@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responder_exec.c - one request packet: PSN, opcode sequence, rights, lengths, receive WQE, range
+ *
+ * Source: IBTA vol. 1, 9.7.3 to 9.7.5 and 9.9.3; protocol.md section 9.
+ */
+#include "models/aeth.h"
+#include "models/packet.h"
+#include "models/responder.h"
+#include "models/wqe.h"
+
+#define MAX_MESSAGE (1u << 31)
+#define ATOMIC_BYTES 8u
+
+const uint8_t rsp_class_access[RSP_CLASSES] = {
+	[CLASS_SEND] = 0, [CLASS_WRITE] = ACCESS_REMOTE_WRITE, [CLASS_READ] = ACCESS_REMOTE_READ,
+	[CLASS_ATOMIC] = ACCESS_REMOTE_ATOMIC
+};
+
+void rsp_answer(struct responder *r, struct rsp_ctx *c, enum rsp_outcome outcome, uint8_t syndrome)
+{
+	c->outcome = (uint8_t)outcome;
+	c->syndrome = syndrome;
+	c->left = 0;
+	c->stage = RSP_WRITE;
+	qp_list_add(&r->want_write, (uint32_t)(c - r->ctx));
+}
+
+void rsp_fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome, uint8_t recv_syndrome)
+{
+	struct rsp_qp *q = &r->qp[c->m.qpi];
+
+	q->is_error = true;
+	q->recv_syndrome = recv_syndrome;
+	r->errors++;
+	rsp_answer(r, c, RSP_NAK, syndrome);
+}
+
+static void fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome)
+{
+	rsp_fatal(r, c, syndrome, CQE_SYNDROME_WR_FLUSH);
+}
+
+/* Fill the context from the packet's extended headers. */
+static void decode(struct responder *r, struct rsp_ctx *c, const struct opcode_info *i)
+{
+	const struct packet *p = buf_data(r->b.sim, c->m.buf);
+	const uint8_t *bth = p->data + p->l4;
+	struct hdr_atomiceth a;
+	struct hdr_immdt imm;
+	struct hdr_reth h;
+
+	c->op = p->op;
+	c->off = (uint32_t)offsetof(struct packet, data) + c->m.payload;
+	c->left = c->m.len;
+	if (opcode_has(i, X_RETH)) {
+		hdr_reth_decode(&h, bth + i->off[X_RETH]);
+		c->va = h.va;
+		c->rkey = h.rkey;
+		c->dma_len = h.dmalen;
+	} else if (opcode_has(i, X_ATOMICETH)) {
+		hdr_atomiceth_decode(&a, bth + i->off[X_ATOMICETH]);
+		c->va = a.va;
+		c->rkey = a.rkey;
+		c->swap_add = a.swap_add;
+		c->compare = a.compare;
+		c->dma_len = ATOMIC_BYTES;
+	}
+	if (opcode_has(i, X_IMMDT)) {
+		hdr_immdt_decode(&imm, bth + i->off[X_IMMDT]);
+		c->imm = imm.imm;
+	}
+}
+
+/* Whether a WRITE packet carries what the message's length says. */
+static bool write_len_ok(const struct rsp_qp *q, const struct rsp_ctx *c, const struct opcode_info *i)
+{
+	uint32_t left = i->place & OPCODE_FIRST ? c->dma_len : q->left;
+
+	return i->place & OPCODE_LAST ? c->m.len == left : c->m.len < left;
+}
+
+/* Everything that needs neither memory nor a receive WQE. */
+static bool is_valid(const struct responder *r, const struct rsp_qp *q, const struct rsp_ctx *c,
+		     const struct opcode_info *i)
+{
+	const struct qp_attr *a = rsp_attr(r, c->m.qpi);
+	bool is_first = i->place & OPCODE_FIRST;
+	uint8_t need;
+
+	if ((q->in_msg == RSP_NO_MESSAGE) != is_first || (!is_first && q->in_msg != i->op_class))
+		return false;
+	if (i->op_class >= RSP_CLASSES || opcode_has(i, X_IETH) || !opcode_len_ok(i, c->m.len, a->mtu))
+		return false;
+	need = rsp_class_access[i->op_class];
+	if ((a->access & need) != need || c->dma_len > MAX_MESSAGE)
+		return false;
+	if (i->op_class == CLASS_WRITE)
+		return write_len_ok(q, c, i);
+	return i->op_class != CLASS_ATOMIC || c->va % ATOMIC_BYTES == 0;
+}
+
+/* The saved READ or ATOMIC that holds PSN 'psn', or n_slot. */
+static uint32_t find_slot(const struct rsp_qp *q, uint32_t psn)
+{
+	uint32_t i;
+
+	for (i = 0; i < q->n_slot; i++)
+		if (q->slot[i].is_used && ((psn - q->slot[i].first_psn) & PSN_MASK) < q->slot[i].n_psn)
+			break;
+	return i;
+}
+
+static void want_xlate(struct responder *r, struct rsp_ctx *c)
+{
+	c->stage = RSP_XLATE;
+	qp_list_add(&r->want_xlate, (uint32_t)(c - r->ctx));
+}
+
+/* A slot for a new READ or ATOMIC: false when it must wait or was refused (then the packet has its answer). */
+static bool take_slot(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, uint32_t n_psn)
+{
+	struct rsp_slot *s = &q->slot[q->next_slot];
+	bool is_busy = s->is_active || s->n_jobs;
+
+	if (r->enforce_rd_atomic &&
+	    ((is_busy && !s->is_answered) || !rsp_attr(r, c->m.qpi)->dest_rd_atomic)) {
+		fatal(r, c, NAK_INVALID_REQUEST);
+		return false;
+	}
+	if (is_busy) {
+		q->is_parked = true;
+		return false;
+	}
+	*s = (struct rsp_slot){ .va = c->va, .rkey = c->rkey, .len = c->dma_len, .first_psn = c->m.psn,
+				.n_psn = n_psn, .op = c->op, .opcode = c->m.opcode, .is_used = true };
+	return true;
+}
+
+/* The READ or ATOMIC at the head was executed: its response starts. */
+static void executed(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c)
+{
+	uint32_t n = q->next_slot;
+
+	q->next_slot = n + 1 == q->n_slot ? 0 : n + 1;
+	q->epsn = psn_add(q->epsn, q->slot[n].n_psn);
+	q->msn = psn_add(q->msn, 1);
+	q->commit_psn = psn_add(q->epsn, PSN_MASK);
+	q->commit_msn = q->msn;
+	r->messages++;
+	rsp_activate(r, c->m.qpi, n, 0);
+	rsp_ctx_done(r, c);
+}
+
+static void start_message(struct rsp_qp *q, const struct rsp_ctx *c, const struct opcode_info *i)
+{
+	q->in_msg = i->op_class;
+	q->va = c->va;
+	q->rkey = c->rkey;
+	q->left = q->msg_len = c->dma_len;	/* SEND: 0, counted up */
+}
+
+/* All checks passed. SEND, WRITE: write the payload. READ, ATOMIC: once earlier writes are posted. */
+static void execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+{
+	c->stage = RSP_READY;
+	if (q->is_error) {
+		rsp_ctx_done(r, c);
+		return;
+	}
+	if (i->op_class == CLASS_SEND || i->op_class == CLASS_WRITE) {
+		if (i->place & OPCODE_FIRST)
+			start_message(q, c, i);
+		c->stage = RSP_WRITE;
+		qp_list_add(&r->want_write, (uint32_t)(c - r->ctx));
+		return;
+	}
+	if (q->n_commit) {
+		q->is_parked = true;
+		return;
+	}
+	if (c->is_dup) {
+		r->replays++;
+		rsp_activate(r, c->m.qpi, c->slot, c->at);
+		rsp_ctx_done(r, c);
+	} else if (i->op_class == CLASS_READ) {
+		if (!take_slot(r, q, c, psn_count(c->dma_len, rsp_attr(r, c->m.qpi)->mtu)))
+			return;
+		r->reads++;
+		executed(r, q, c);
+	} else if (take_slot(r, q, c, 1)) {
+		c->stage = RSP_ATOMIC;
+		qp_list_add(&r->want_atomic, (uint32_t)(c - r->ctx));
+	}
+}
+
+/* Never a NAK: executed once already. READ and ATOMIC are answered again from the saved resource. */
+static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+{
+	uint32_t n = find_slot(q, c->m.psn);
+	const struct rsp_slot *s = &q->slot[n];
+	uint64_t mtu = rsp_attr(r, c->m.qpi)->mtu;
+
+	r->duplicates++;
+	if (i->op_class == CLASS_SEND || i->op_class == CLASS_WRITE) {
+		if (c->m.ack_req || !r->dup_needs_ack_req)
+			rsp_answer(r, c, RSP_ACK_AGAIN, 0);
+		else
+			rsp_ctx_done(r, c);
+		return;
+	}
+	if (n == q->n_slot || s->opcode != c->m.opcode || s->rkey != c->rkey) {
+		r->dropped++;
+		rsp_ctx_done(r, c);
+		return;
+	}
+	c->at = (c->m.psn - s->first_psn) & PSN_MASK;
+	if (i->op_class == CLASS_ATOMIC) {
+		r->replays++;
+		rsp_activate(r, c->m.qpi, n, 0);
+		rsp_ctx_done(r, c);
+	} else if (c->va != s->va + c->at * mtu || c->dma_len + c->at * mtu != s->len) {
+		r->dropped++;
+		rsp_ctx_done(r, c);
+	} else {
+		c->is_dup = true;
+		c->slot = (uint8_t)n;
+		if (c->dma_len)
+			want_xlate(r, c);
+		else
+			execute(r, q, c, i);
+	}
+}
+
+/* With the receive WQE, if it needs one, at hand: have the range checked, once a message. */
+static void translate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+{
+	if (i->op_class == CLASS_SEND && c->m.len > q->room && !q->is_error)
+		rsp_fatal(r, c, r->long_send_remote_op ? NAK_REMOTE_OP : NAK_INVALID_REQUEST,
+			  CQE_SYNDROME_LOCAL_LENGTH);
+	else if (i->op_class != CLASS_SEND && i->place & OPCODE_FIRST && c->dma_len)
+		want_xlate(r, c);
+	else
+		execute(r, q, c, i);
+}
+
+static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+{
+	int32_t ahead = psn_diff(c->m.psn, q->epsn);
+
+	if (ahead > 0) {
+		r->gaps++;
+		if (q->is_nak_sent) {
+			rsp_ctx_done(r, c);
+			return;
+		}
+		q->is_nak_sent = true;
+		rsp_answer(r, c, RSP_NAK, NAK_SEQUENCE);
+		return;
+	}
+	decode(r, c, i);
+	if (ahead < 0) {
+		duplicate(r, q, c, i);
+		return;
+	}
+	q->is_nak_sent = false;
+	if (!is_valid(r, q, c, i)) {
+		fatal(r, c, NAK_INVALID_REQUEST);
+		return;
+	}
+	if (i->takes_rq && !q->has_recv) {
+		c->stage = RSP_RECV;
+		qp_list_add(&r->want_recv, (uint32_t)(c - r->ctx));
+		return;
+	}
+	translate(r, q, c, i);
+}
+
+void rsp_run(struct responder *r, uint32_t qpi)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+	struct rsp_ctx *c = rsp_first_ctx(r, q);
+	const struct opcode_info *i = &opcode_info[c->m.opcode];
+
+	if (c->stage == RSP_READY) {
+		execute(r, q, c, i);
+	} else if (q->is_error || !i->name || i->is_response || (c->m.opcode & IB_TRANSPORT_MASK) != IB_RC) {
+		r->dropped++;
+		rsp_ctx_done(r, c);
+	} else {
+		begin(r, q, c, i);
+	}
+}
+
+/* The receive WQE that a packet or the flush waits for. */
+void rsp_take_recv(struct responder *r)
+{
+	const struct rq_rsp *m = rq_rsp_peek(r->rq_rsp);
+	const uint8_t *segs;
+	struct rsp_qp *q;
+	struct rsp_ctx *c;
+
+	if (!m)
+		return;
+	q = &r->qp[m->qpi];
+	q->has_recv = m->buf != BUF_NONE;
+	q->rq_free = m->free_wqe;
+	q->recv = *m;
+	q->sge = q->sge_off = 0;
+	q->room = 0;
+	if (q->has_recv) {
+		segs = buf_data(r->b.sim, m->buf);
+		for (uint32_t i = 0; i < m->n_sge; i++)
+			q->room += wqe_seg_at(segs + i * WQE_SEG).len;
+	}
+	c = q->ctx_head == RSP_CTX_NONE ? NULL : rsp_first_ctx(r, q);
+	if (!c || c->stage != RSP_RECV) {
+		q->is_flush_wait = false;
+		q->is_flushed = !q->has_recv;
+		rsp_try_flush(r, m->qpi);
+	} else if (q->has_recv) {
+		translate(r, q, c, &opcode_info[c->m.opcode]);
+	} else {
+		r->rnr_naks++;
+		q->is_nak_sent = !r->nak_after_rnr;
+		rsp_answer(r, c, RSP_NAK, (uint8_t)(AETH_RNR_NAK | (rsp_attr(r, m->qpi)->min_rnr & AETH_VALUE_MASK)));
+	}
+	chan_pop(r->rq_rsp);
+}
+
+void rsp_take_xlate(struct responder *r)
+{
+	const struct xlate_rsp *m = xlate_rsp_peek(r->xlate_rsp);
+	struct rsp_ctx *c;
+
+	if (!m)
+		return;
+	c = &r->ctx[m->tag];
+	if (m->status != XLATE_OK)
+		fatal(r, c, NAK_REMOTE_ACCESS);
+	else
+		execute(r, &r->qp[c->m.qpi], c, &opcode_info[c->m.opcode]);
+	chan_pop(r->xlate_rsp);
+}
+
+void rsp_take_atomic(struct responder *r)
+{
+	const struct atomic_rsp *m = atomic_rsp_peek(r->atomic_rsp);
+	struct rsp_ctx *c;
+	struct rsp_qp *q;
+
+	if (!m)
+		return;
+	c = &r->ctx[m->tag];
+	q = &r->qp[c->m.qpi];
+	if (m->status != XLATE_OK) {
+		fatal(r, c, NAK_REMOTE_ACCESS);
+	} else {
+		q->slot[q->next_slot].result = m->original;
+		r->atomics++;
+		executed(r, q, c);
+	}
+	chan_pop(r->atomic_rsp);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * responder_tx.c - what the responder sends: ACKs and NAKs as packets of its own, READ and ATOMIC responses as
+ * jobs for the packetizer
+ *
+ * An acknowledgement must not overtake a response to an earlier request: it waits while responses of its QP are
+ * to be sent or with the packetizer. A QP has one acknowledgement pending at most; a later one replaces it.
+ * Source: IBTA vol. 1, 9.7.5 (coalescing: 9.7.5.1.2, AETH: 9.7.5.2).
+ */
+#include "models/aeth.h"
+#include "models/packet.h"
+#include "models/responder.h"
+
+#define TAG_SLOT_SHIFT 24u
+
+uint8_t rsp_ack_syndrome(const struct responder *r, uint32_t qpi)
+{
+	if (!r->credits || rsp_attr(r, qpi)->srq != SRQ_NONE)
+		return AETH_ACK | AETH_NO_CREDITS;
+	return (uint8_t)(AETH_ACK | aeth_credit_code(r->qp[qpi].rq_free));
+}
+
+/* Put the QP on the list of those whose acknowledgement may go, or of those that wait for company. */
+static void consider_ack(struct responder *r, uint32_t qpi)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+
+	if (!q->is_ack_due || q->q_len || q->jobs_out)
+		return;
+	if (q->is_ack_now) {
+		qp_list_add(&r->acks, qpi);
+	} else if (!qp_list_has(&r->delayed, qpi)) {
+		q->ack_deadline_ps = r->b.now_ps + r->ack_delay;
+		qp_list_add(&r->delayed, qpi);
+	}
+}
+
+void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint8_t syndrome, bool is_now)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+
+	if (q->is_ack_due && q->ack_syndrome && !syndrome && psn_diff(psn, q->ack_psn) < 0)
+		return;
+	q->is_ack_due = true;
+	q->ack_psn = psn;
+	q->ack_msn = msn;
+	q->ack_syndrome = syndrome;
+	q->ack_count++;
+	if (is_now || !r->ack_delay || q->ack_count >= r->ack_count)
+		q->is_ack_now = true;
+	consider_ack(r, qpi);
+}
+
+/* A NAK that asks for a packet which came meanwhile. */
+static bool is_obsolete(const struct rsp_qp *q)
+{
+	return !q->is_error && q->ack_syndrome && q->ack_psn != q->epsn;
+}
+
+static uint32_t build_ack(struct responder *r, uint32_t qpi)
+{
+	const struct rsp_qp *q = &r->qp[qpi];
+	const struct qp_attr *a = rsp_attr(r, qpi);
+	uint32_t buf = pool_alloc(r->ack_pool);
+	struct packet *p = buf_data(r->b.sim, buf);
+
+	packet_begin(p, a, &(struct hdr_bth){
+		.opcode = IB_RC | IB_ACKNOWLEDGE, .migreq = r->mig_req, .pkey = a->pkey, .destqp = a->dest_qpn,
+		.psn = q->ack_psn });
+	packet_add_aeth(p, &(struct hdr_aeth){
+		.syndrome = q->ack_syndrome ? q->ack_syndrome : rsp_ack_syndrome(r, qpi), .msn = q->ack_msn });
+	packet_end(p);
+	return buf;
+}
+
+/* Those whose delay is over may go. */
+static uint64_t end_delays(struct responder *r)
+{
+	while (r->delayed.n && r->qp[r->delayed.head].ack_deadline_ps <= r->b.now_ps) {
+		uint32_t qpi = qp_list_take(&r->delayed);
+
+		r->qp[qpi].is_ack_now = r->qp[qpi].is_ack_due;
+		consider_ack(r, qpi);
+	}
+	return r->delayed.n ? block_cycle_at(&r->b, r->qp[r->delayed.head].ack_deadline_ps) : CYCLE_NEVER;
+}
+
+uint64_t rsp_send_ack(struct responder *r)
+{
+	uint64_t next = end_delays(r);
+	struct rsp_qp *q;
+	uint32_t qpi;
+
+	if (!r->acks.n)
+		return next;
+	qpi = r->acks.head;
+	q = &r->qp[qpi];
+	if (!is_obsolete(q)) {
+		if (!chan_can_push(r->ack))
+			return min_u64(next, chan_stall(r->ack));
+		if (!pool_can_alloc(r->ack_pool))
+			return min_u64(next, pool_stall(r->ack_pool));
+		pkt_push(r->ack, &(struct pkt){ .buf = build_ack(r, qpi) });
+		if (q->ack_syndrome)
+			r->naks_sent++;
+		else
+			r->acks_sent++;
+	}
+	qp_list_take(&r->acks);
+	q->is_ack_due = q->is_ack_now = false;
+	q->ack_count = 0;
+	return r->acks.n ? r->b.cycle + 1 : next;
+}
+
+void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+	struct rsp_slot *s = &q->slot[slot];
+
+	s->start = s->at = at;
+	if (!s->is_active) {
+		s->is_active = true;
+		q->queue[(q->q_head + q->q_len) % q->n_slot] = (uint8_t)slot;
+		q->q_len++;
+	}
+	qp_list_add(&r->streams, qpi);
+}
+
+/* The next 'n' packets of slot 's'. */
+static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t n)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+	struct rsp_slot *s = &q->slot[slot];
+	const uint64_t mtu = rsp_attr(r, qpi)->mtu;
+	uint64_t off = s->at * mtu;
+	uint32_t psn = psn_add(s->first_psn, s->at);
+	bool is_read = (s->opcode & IB_OPERATION_MASK) == IB_READ_REQUEST;
+
+	tx_job_push(r->job, &(struct tx_job){
+		.raddr = s->va + off, .swap_add = s->result, .qpi = qpi, .rkey = s->rkey, .dma_len = s->len,
+		.len = is_read ? (uint32_t)min_u64(s->len - off, n * mtu) : 0, .psn = psn, .msn = q->commit_msn,
+		.buf = BUF_NONE, .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1), .op = s->op,
+		.kind = is_read ? JOB_READ_RSP : JOB_ATOMIC_ACK, .syndrome = rsp_ack_syndrome(r, qpi),
+		.is_first = s->at == s->start, .is_last = s->at + n == s->n_psn,
+		.is_retry = s->is_answered || s->start });
+	s->n_jobs++;
+	q->jobs_out++;
+}
+
+uint64_t rsp_send_job(struct responder *r)
+{
+	struct rsp_slot *s;
+	struct rsp_qp *q;
+	uint32_t qpi, slot, n;
+
+	while (r->streams.n && !r->qp[r->streams.head].q_len)
+		qp_list_take(&r->streams);
+	if (!r->streams.n)
+		return CYCLE_NEVER;
+	if (!chan_can_push(r->job))
+		return chan_stall(r->job);
+	qpi = qp_list_take(&r->streams);
+	q = &r->qp[qpi];
+	slot = q->queue[q->q_head];
+	s = &q->slot[slot];
+	n = (uint32_t)min_u64(s->n_psn - s->at, r->burst);
+	push_job(r, qpi, slot, n);
+	s->at += n;
+	if (s->at == s->n_psn) {
+		s->is_active = false;
+		q->q_head = q->q_head + 1 == q->n_slot ? 0 : q->q_head + 1;
+		q->q_len--;
+	}
+	if (q->q_len)
+		qp_list_add(&r->streams, qpi);
+	return r->streams.n ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+void rsp_take_job_done(struct responder *r)
+{
+	const struct job_done *m = job_done_peek(r->job_done);
+	struct rsp_slot *s;
+	struct rsp_qp *q;
+
+	if (!m)
+		return;
+	q = &r->qp[m->qpi];
+	s = &q->slot[m->tag >> TAG_SLOT_SHIFT];
+	s->n_jobs--;
+	q->jobs_out--;
+	if (m->status != XLATE_OK)
+		rsp_break(r, m->qpi, m->tag & PSN_MASK, NAK_REMOTE_ACCESS, CQE_SYNDROME_WR_FLUSH);
+	if (!s->is_active && !s->n_jobs) {
+		s->is_answered = true;
+		rsp_unpark(r, m->qpi);
+	}
+	consider_ack(r, m->qpi);
+	chan_pop(r->job_done);
+}
