@@ -12,8 +12,8 @@ static const char *const stall_names[] = { "none", "alternate", "random", "long"
 
 #define COMMON(f, nm, fm, dflt, lo, hi, list, u, d) \
 	{ .kind = FIELD_PARAM, .type = TYPE_OF(struct block, f), .form = (fm), \
-	  .offset = offsetof(struct block, f), .def = (dflt), .min = (lo), .max = (hi), .names = (list), \
-	  .name = (nm), .unit = (u), .doc = (d), .evidence = "declared" }
+	  .offset = offsetof(struct block, f), .def = (dflt), .min = (lo), .max = (hi), \
+	  .names = (list), .name = (nm), .unit = (u), .doc = (d), .evidence = "declared" }
 
 const struct field block_common_fields[] = {
 	COMMON(clock_hz, "clock", FORM_FREQ, 250 * MHZ, 1, 1000 * GHZ, NULL, "Hz",
@@ -43,32 +43,30 @@ uint64_t field_get(const void *obj, const struct field *f)
 {
 	const void *p = (const char *)obj + f->offset;
 
+	SIM_CHECK(type_max(f->type) > 0, NULL); /* the row describes an integer */
 	switch (f->type) {
 	case TYPE_BOOL: return *(const bool *)p;
 	case TYPE_U8: return *(const uint8_t *)p;
 	case TYPE_U16: return *(const uint16_t *)p;
 	case TYPE_U32: return *(const uint32_t *)p;
 	case TYPE_U64: return *(const uint64_t *)p;
-	default: break;
+	default: return 0;
 	}
-	SIM_CHECK(!"field_get: the row describes no integer", NULL);
-	return 0;
 }
 
 void field_set(void *obj, const struct field *f, uint64_t v)
 {
 	void *p = (char *)obj + f->offset;
 
-	SIM_CHECK(v <= type_max(f->type), NULL);
+	SIM_CHECK(type_max(f->type) > 0 && v <= type_max(f->type), NULL);
 	switch (f->type) {
 	case TYPE_BOOL: *(bool *)p = v != 0; return;
 	case TYPE_U8: *(uint8_t *)p = (uint8_t)v; return;
 	case TYPE_U16: *(uint16_t *)p = (uint16_t)v; return;
 	case TYPE_U32: *(uint32_t *)p = (uint32_t)v; return;
 	case TYPE_U64: *(uint64_t *)p = v; return;
-	default: break;
+	default: return;
 	}
-	SIM_CHECK(!"field_set: the row describes no integer", NULL);
 }
 
 const struct hist *field_hist(const void *obj, const struct field *f)

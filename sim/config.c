@@ -2,9 +2,9 @@
 /*
  * config.c - settings from INI files and the command line, applied by table
  *
- * libinih splits the lines, but Debian's build passes no line number to its handler and cuts long lines and
- * section names silently. So the reader below hands it one checked line at a time: without comment, without
- * indentation (which libinih would take for a continuation), and counted.
+ * libinih splits the lines, but Debian's build passes no line number to its handler and cuts long
+ * lines and section names silently. So the reader below hands it one checked line at a time:
+ * without comment, without indentation (which libinih would take for a continuation), and counted.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include "sim/config.h"
 
-#define LINE_MAX_B 4000u	/* longest line of a scenario file */
-#define NAME_MAX_B 48u		/* longest section or key; libinih cuts sections at 49 */
+#define LINE_MAX_B 4000u /* longest line of a scenario file */
+#define NAME_MAX_B 48u   /* longest section or key; libinih cuts sections at 49 */
 
 /* State of one file being read. */
 struct reader {
@@ -64,7 +64,7 @@ static void *grow(void *p, uint32_t n, uint32_t *cap, size_t size)
 	return x_realloc(p, *cap * size);
 }
 
-/* Where settings of a section are chained: by its name and by the first word of its scope ("" for none). */
+/* Where settings of a section are chained: by its name and first word of its scope ("": none). */
 static uint32_t *bucket_of(struct config *c, const char *scope, const char *section)
 {
 	uint32_t h = 2166136261u; /* FNV-1a */
@@ -76,8 +76,8 @@ static uint32_t *bucket_of(struct config *c, const char *scope, const char *sect
 	return &c->bucket[h % ARRAY_LEN(c->bucket)];
 }
 
-static void add_setting(struct config *c, const struct setting *like, const char *section, const char *key,
-			const char *value)
+static void add_setting(struct config *c, const struct setting *like, const char *section,
+			const char *key, const char *value)
 {
 	struct setting *s;
 	uint32_t *b = bucket_of(c, like->scope ? like->scope : "", section);
@@ -135,7 +135,7 @@ static void cut_comment(char *s)
 	}
 }
 
-/* Read one line into buf[LINE_MAX_B + 1]. False at the end of the file or on an error, which is set. */
+/* Read one line into buf[LINE_MAX_B + 1]. False at the end of the file and on an error. */
 static bool read_line(struct reader *r, char *buf)
 {
 	size_t n = 0;
@@ -144,12 +144,13 @@ static bool read_line(struct reader *r, char *buf)
 	r->line++;
 	while ((ch = getc(r->f)) != EOF && ch != '\n') {
 		if ((ch < 0x20 && ch != '\t' && ch != '\r') || ch == 0x7f)
-			return err_set(r->e, r->file, r->line,
-				       "byte 0x%02x is not text; a scenario is a text file of [section] and key = value",
-				       (unsigned)ch);
+			return err_set(
+				r->e, r->file, r->line,
+				"byte 0x%02x is not text; a scenario is a text file of [section] and key = value",
+				(unsigned)ch);
 		if (n == LINE_MAX_B)
-			return err_set(r->e, r->file, r->line, "line is longer than the %u characters allowed",
-				       LINE_MAX_B);
+			return err_set(r->e, r->file, r->line,
+				       "line is longer than the %u characters allowed", LINE_MAX_B);
 		buf[n++] = (char)ch;
 	}
 	buf[n] = '\0';
@@ -164,14 +165,16 @@ static bool take_section(struct reader *r, char *s, char *out, size_t len)
 	char text[64], *end = strchr(s, ']');
 
 	if (!end || end[1])
-		return err_set(r->e, r->file, r->line, "'%s' is no section header; must be [name] alone on its line",
+		return err_set(r->e, r->file, r->line,
+			       "'%s' is no section header; must be [name] alone on its line",
 			       shown(s, text));
 	*end = '\0';
 	s = trim(s + 1);
 	if (!is_name(s))
-		return err_set(r->e, r->file, r->line,
-			       "'%s' is no section name; allowed are 1 to %u letters, digits, '_', '-' and '.'",
-			       shown(s, text), NAME_MAX_B);
+		return err_set(
+			r->e, r->file, r->line,
+			"'%s' is no section name; allowed are 1 to %u letters, digits, '_', '-' and '.'",
+			shown(s, text), NAME_MAX_B);
 	c->sections = grow(c->sections, c->n_sections, &c->cap_sections, sizeof(*c->sections));
 	r->section = &c->sections[c->n_sections++];
 	*r->section = (struct section){ x_strdup(s), r->file, r->line, false };
@@ -184,19 +187,23 @@ static bool take_setting(struct reader *r, char *s, char *out, size_t len)
 	char text[64], *eq = strchr(s, '='), *key, *value;
 
 	if (!eq)
-		return err_set(r->e, r->file, r->line, "'%s' is neither [section] nor key = value nor a comment (; #)",
+		return err_set(r->e, r->file, r->line,
+			       "'%s' is neither [section] nor key = value nor a comment (; #)",
 			       shown(s, text));
 	*eq = '\0';
 	key = trim(s);
 	value = trim(eq + 1);
 	if (!is_name(key))
-		return err_set(r->e, r->file, r->line,
-			       "'%s' is no key; allowed are 1 to %u letters, digits, '_', '-' and '.'",
-			       shown(key, text), NAME_MAX_B);
+		return err_set(
+			r->e, r->file, r->line,
+			"'%s' is no key; allowed are 1 to %u letters, digits, '_', '-' and '.'",
+			shown(key, text), NAME_MAX_B);
 	if (!r->section)
-		return err_set(r->e, r->file, r->line, "key '%s' stands before the first [section]", key);
+		return err_set(r->e, r->file, r->line, "key '%s' stands before the first [section]",
+			       key);
 	if (!*value)
-		return err_set(r->e, r->file, r->line, "key '%s' has no value; must be %s = VALUE", key, key);
+		return err_set(r->e, r->file, r->line, "key '%s' has no value; must be %s = VALUE",
+			       key, key);
 	snprintf(out, len, "%s=%s\n", key, value);
 	return true;
 }
@@ -234,15 +241,17 @@ static int on_setting(void *user, const char *section, const char *key, const ch
 
 	if (r->is_failed)
 		return 1;
-	for (uint32_t i = *bucket_of(r->c, r->scope ? r->scope : "", section); i; i = r->c->settings[i - 1].next) {
+	for (uint32_t i = *bucket_of(r->c, r->scope ? r->scope : "", section); i;
+	     i = r->c->settings[i - 1].next) {
 		const struct setting *s = &r->c->settings[i - 1];
 
 		if (s->file != r->file)
 			break; /* the chain has the newest first: no more of this file */
 		if (strcmp(s->section, section) == 0 && strcmp(s->key, key) == 0) {
-			r->is_failed = !err_set(r->e, r->file, r->line,
-						"key '%s' of [%s] is set again; it was set in line %u", key, section,
-						s->line);
+			r->is_failed =
+				!err_set(r->e, r->file, r->line,
+					 "key '%s' of [%s] is set again; it was set in line %u",
+					 key, section, s->line);
 			return 1;
 		}
 	}
@@ -253,7 +262,8 @@ static int on_setting(void *user, const char *section, const char *key, const ch
 	return 1;
 }
 
-static bool read_ini(struct config *c, const char *path, const char *scope, enum config_rank rank, struct err *e)
+static bool read_ini(struct config *c, const char *path, const char *scope, enum config_rank rank,
+		     struct err *e)
 {
 	struct reader r = { .c = c, .scope = scope, .rank = rank, .e = e };
 	int bad_line;
@@ -270,7 +280,8 @@ static bool read_ini(struct config *c, const char *path, const char *scope, enum
 	if (r.is_failed || e->is_set)
 		return false;
 	if (bad_line)
-		return err_set(e, path, bad_line > 0 ? (unsigned)bad_line : 0, "libinih cannot read this line");
+		return err_set(e, path, bad_line > 0 ? (unsigned)bad_line : 0,
+			       "libinih cannot read this line");
 	return true;
 }
 
@@ -287,7 +298,8 @@ bool config_read_profile(struct config *c, const char *path, const char *scope, 
 bool config_set(struct config *c, const char *arg, struct err *e)
 {
 	struct setting like = { .rank = CONFIG_COMMAND, .file = "--set" };
-	char text[64], *copy = x_strdup(arg), *eq = strchr(copy, '='), *dot = NULL, *section, *key, *value;
+	char text[64], *copy = x_strdup(arg), *eq = strchr(copy, '='), *dot = NULL;
+	char *section, *key, *value;
 	bool is_ok = false;
 
 	if (eq) {
@@ -304,7 +316,8 @@ bool config_set(struct config *c, const char *arg, struct err *e)
 	if (is_ok)
 		add_setting(c, &like, section, key, value);
 	else
-		err_set(e, "--set", 0, "'%s' is not section.key=value, for example mtt.ways=4", shown(arg, text));
+		err_set(e, "--set", 0, "'%s' is not section.key=value, for example mtt.ways=4",
+			shown(arg, text));
 	free(copy);
 	return is_ok;
 }
@@ -354,13 +367,14 @@ static bool wins(const struct setting *a, unsigned fit_a, const struct setting *
 /* What find() looks for, and what it found. */
 struct search {
 	const char *path, *cls, *key;
-	const struct field *f;		/* check values by this row; may be NULL */
+	const struct field *f; /* check values by this row; may be NULL */
 	const struct setting *best;
 	unsigned best_fit;
 };
 
 /* One chain: settings of section 'section' for 'scope'. */
-static void find_in(struct config *c, struct search *w, const char *scope, const char *section, struct err *e)
+static void find_in(struct config *c, struct search *w, const char *scope, const char *section,
+		    struct err *e)
 {
 	for (uint32_t i = *bucket_of(c, scope, section); i; i = c->settings[i - 1].next) {
 		struct setting *s = &c->settings[i - 1];
@@ -374,8 +388,10 @@ static void find_in(struct config *c, struct search *w, const char *scope, const
 		if (!fit)
 			continue;
 		s->is_used = true;
-		if (w->f && w->f->form != FORM_STR && !value_parse(w->f, s->value, &v, why, sizeof(why)))
-			err_set(e, s->file, s->line, "%s.%s = %s %s", s->section, w->key, shown(s->value, text), why);
+		if (w->f && w->f->form != FORM_STR &&
+		    !value_parse(w->f, s->value, &v, why, sizeof(why)))
+			err_set(e, s->file, s->line, "%s.%s = %s %s", s->section, w->key,
+				shown(s->value, text), why);
 		if (!w->best || wins(s, fit, w->best, w->best_fit)) {
 			w->best = s;
 			w->best_fit = fit;
@@ -384,11 +400,11 @@ static void find_in(struct config *c, struct search *w, const char *scope, const
 }
 
 /*
- * The winning setting of 'key', or NULL. All that speak of it are marked used and, with a row 'f', checked:
- * a bad value is a mistake even where another one wins.
+ * The winning setting of 'key', or NULL. All that speak of it are marked used and, with a row 'f',
+ * checked: a bad value is a mistake even where another one wins.
  */
-static const struct setting *find(struct config *c, const char *path, const char *cls, const char *key,
-				  const struct field *f, struct err *e)
+static const struct setting *find(struct config *c, const char *path, const char *cls,
+				  const char *key, const struct field *f, struct err *e)
 {
 	struct search w = { .path = path, .cls = cls, .key = key, .f = f };
 	const char *leaf = leaf_of(path);
@@ -408,20 +424,22 @@ static const struct setting *find(struct config *c, const char *path, const char
 	return w.best;
 }
 
-static void offer(struct config *c, const char *path, const char *cls, const struct field *fields, const char *key)
+static void offer(struct config *c, const char *path, const char *cls, const struct field *fields,
+		  const char *key)
 {
 	c->offers = grow(c->offers, c->n_offers, &c->cap_offers, sizeof(*c->offers));
 	c->offers[c->n_offers++] = (struct offer){ x_strdup(path), cls, fields, key };
 }
 
-const struct setting *config_lookup(struct config *c, const char *path, const char *cls, const char *key)
+const struct setting *config_lookup(struct config *c, const char *path, const char *cls,
+				    const char *key)
 {
 	offer(c, path, cls, NULL, key);
 	return find(c, path, cls, key, NULL, NULL);
 }
 
-bool config_apply(struct config *c, const char *path, const char *cls, const struct field *fields, void *obj,
-		  struct err *e)
+bool config_apply(struct config *c, const char *path, const char *cls, const struct field *fields,
+		  void *obj, struct err *e)
 {
 	const struct field *f;
 

@@ -71,8 +71,8 @@ static void known_keys(const struct config *c, const char *section, struct names
 	}
 }
 
-static bool section_error(const struct config *c, const char *section, const char *file, unsigned line,
-			  struct err *e)
+static bool section_error(const struct config *c, const char *section, const char *file,
+			  unsigned line, struct err *e)
 {
 	struct names all = { 0 }, kinds = { 0 };
 	char list[600];
@@ -90,8 +90,8 @@ static bool section_error(const struct config *c, const char *section, const cha
 	}
 	near = err_nearest(section, all.name, all.n);
 	if (near)
-		err_set(e, file, line, "unknown section [%s]; nearest is [%s]; allowed: %s", section, near,
-			names_list(&kinds, list, sizeof(list)));
+		err_set(e, file, line, "unknown section [%s]; nearest is [%s]; allowed: %s",
+			section, near, names_list(&kinds, list, sizeof(list)));
 	else
 		err_set(e, file, line, "unknown section [%s]; allowed: %s", section,
 			names_list(&kinds, list, sizeof(list)));
@@ -112,12 +112,15 @@ static bool key_error(const struct config *c, const struct setting *s, struct er
 	near = err_nearest(s->key, keys.name, keys.n);
 	names_list(&keys, list, sizeof(list));
 	if (near && strcmp(near, s->key) != 0)
-		err_set(e, s->file, s->line, "unknown key '%s' in [%s]; nearest is '%s'; allowed: %s", s->key,
+		err_set(e, s->file, s->line,
+			"unknown key '%s' in [%s]; nearest is '%s'; allowed: %s", s->key,
 			s->section, near, list);
 	else if (near)
-		err_set(e, s->file, s->line, "key '%s' in [%s]: no block of this system takes it", s->key, s->section);
+		err_set(e, s->file, s->line, "key '%s' in [%s]: no block of this system takes it",
+			s->key, s->section);
 	else
-		err_set(e, s->file, s->line, "unknown key '%s' in [%s]; allowed: %s", s->key, s->section, list);
+		err_set(e, s->file, s->line, "unknown key '%s' in [%s]; allowed: %s", s->key,
+			s->section, list);
 	free(keys.name);
 	return false;
 }

@@ -12,11 +12,11 @@
 
 static const char *const kind_keys[] = {
 	[FIELD_PARAM] = "parameters", [FIELD_STAT] = "statistics", [FIELD_HIST] = "histograms",
-	[FIELD_SIGNAL] = "signals", [FIELD_EVENT] = "events", [FIELD_IN] = "inputs", [FIELD_OUT] = "outputs",
+	[FIELD_SIGNAL] = "signals",   [FIELD_EVENT] = "events",    [FIELD_IN] = "inputs",
+	[FIELD_OUT] = "outputs",
 };
-static const enum field_kind kinds[] = {
-	FIELD_PARAM, FIELD_IN, FIELD_OUT, FIELD_STAT, FIELD_HIST, FIELD_SIGNAL, FIELD_EVENT
-};
+static const enum field_kind kinds[] = { FIELD_PARAM, FIELD_IN,     FIELD_OUT,  FIELD_STAT,
+					 FIELD_HIST,  FIELD_SIGNAL, FIELD_EVENT };
 
 /* "min to max" or "a, b, c". */
 static void put_range(FILE *f, const struct field *r)
@@ -54,7 +54,8 @@ static void put_cell(FILE *f, const char *text)
 static const char *heads(enum field_kind k)
 {
 	switch (k) {
-	case FIELD_PARAM: return "default | range | unit | meaning | evidence |\n|---|---|---|---|---|---|\n";
+	case FIELD_PARAM:
+		return "default | range | unit | meaning | evidence |\n|---|---|---|---|---|---|\n";
 	case FIELD_IN:
 	case FIELD_OUT: return "message | meaning |\n|---|---|---|\n";
 	case FIELD_SIGNAL: return "bits | meaning |\n|---|---|---|\n";
@@ -88,7 +89,8 @@ static void put_text_row(FILE *f, const struct field *r)
 	putc('\n', f);
 }
 
-static void put_text_table(FILE *f, const struct field *fields, enum field_kind k, const char *title)
+static void put_text_table(FILE *f, const struct field *fields, enum field_kind k,
+			   const char *title)
 {
 	const struct field *r;
 
@@ -110,11 +112,13 @@ static void put_impls(FILE *f, const struct block_class *const *classes, const c
 			fprintf(f, "%s%s", n++ ? ", " : "", (*classes)->impl);
 }
 
-static void describe_text(FILE *f, const struct block_class *const *classes, const struct block_class *c)
+static void describe_text(FILE *f, const struct block_class *const *classes,
+			  const struct block_class *c)
 {
 	static const char *const titles[] = {
-		[FIELD_PARAM] = "Parameters", [FIELD_STAT] = "Statistics", [FIELD_HIST] = "Histograms",
-		[FIELD_SIGNAL] = "Signals", [FIELD_EVENT] = "Events", [FIELD_IN] = "Inputs",
+		[FIELD_PARAM] = "Parameters", [FIELD_STAT] = "Statistics",
+		[FIELD_HIST] = "Histograms",  [FIELD_SIGNAL] = "Signals",
+		[FIELD_EVENT] = "Events",     [FIELD_IN] = "Inputs",
 		[FIELD_OUT] = "Outputs",
 	};
 
@@ -138,9 +142,10 @@ static void json_limit(struct json *j, const char *key, uint64_t v)
 static void json_param(struct json *j, const struct field *r)
 {
 	static const char *const forms[] = {
-		[FORM_COUNT] = "count", [FORM_BYTES] = "bytes", [FORM_TIME] = "time", [FORM_RATE] = "rate",
-		[FORM_FREQ] = "frequency", [FORM_PROB] = "probability", [FORM_BOOL] = "bool",
-		[FORM_ENUM] = "enum", [FORM_STR] = "text",
+		[FORM_COUNT] = "count", [FORM_BYTES] = "bytes",    [FORM_TIME] = "time",
+		[FORM_RATE] = "rate",   [FORM_FREQ] = "frequency", [FORM_LENGTH] = "length",
+		[FORM_PROB] = "probability",
+		[FORM_BOOL] = "bool",   [FORM_ENUM] = "enum",      [FORM_STR] = "text",
 	};
 	char buf[40];
 
@@ -171,8 +176,11 @@ static void json_row(struct json *j, const struct field *r)
 	if (r->kind == FIELD_SIGNAL)
 		json_u64(j, "bits", r->bits);
 	else
-		json_str(j, r->kind == FIELD_IN || r->kind == FIELD_OUT ? "message" :
-			    r->kind == FIELD_EVENT ? "arguments" : "unit", r->unit);
+		json_str(j,
+			 r->kind == FIELD_IN || r->kind == FIELD_OUT ? "message" :
+			 r->kind == FIELD_EVENT                      ? "arguments" :
+								       "unit",
+			 r->unit);
 	json_str(j, "doc", r->doc);
 	json_close(j);
 }
@@ -188,7 +196,8 @@ static void json_rows(struct json *j, const struct field *fields, enum field_kin
 	json_close(j);
 }
 
-static void json_class(struct json *j, const struct block_class *const *classes, const struct block_class *c)
+static void json_class(struct json *j, const struct block_class *const *classes,
+		       const struct block_class *c)
 {
 	json_open(j, NULL);
 	json_str(j, "name", c->name);
@@ -252,14 +261,14 @@ static bool unknown_block(const struct block_class *const *classes, const char *
 			snprintf(list + at, sizeof(list) - at, "%s%s", at ? ", " : "", names[i]);
 	}
 	near = err_nearest(name, names, n);
-	err_set(e, NULL, 0, "unknown block '%.64s'%s%s%s; allowed: %s", name, near ? "; nearest is '" : "",
-		near ? near : "", near ? "'" : "", list);
+	err_set(e, NULL, 0, "unknown block '%.64s'%s%s%s; allowed: %s", name,
+		near ? "; nearest is '" : "", near ? near : "", near ? "'" : "", list);
 	free(names);
 	return false;
 }
 
-bool describe(FILE *f, const struct block_class *const *classes, const struct msg_desc *msgs, const char *name,
-	      enum describe_form form, struct err *e)
+bool describe(FILE *f, const struct block_class *const *classes, const struct msg_desc *msgs,
+	      const char *name, enum describe_form form, struct err *e)
 {
 	const struct block_class *only = NULL;
 	struct json j;
@@ -308,13 +317,16 @@ static int describe_run(int argc, char **argv, struct err *e)
 		} else if (strcmp(argv[i], "--sv") == 0) {
 			form = DESCRIBE_SV;
 		} else if (argv[i][0] == '-' || name) {
-			err_set(e, NULL, 0, "describe: unknown argument '%.64s'; allowed: [BLOCK] [--json | --sv]", argv[i]);
+			err_set(e, NULL, 0,
+				"describe: unknown argument '%.64s'; allowed: [BLOCK] [--json | --sv]",
+				argv[i]);
 			return EXIT_BAD_INPUT;
 		} else {
 			name = argv[i];
 		}
 	}
-	return describe(stdout, block_classes, message_list, name, form, e) ? EXIT_OK : EXIT_BAD_INPUT;
+	return describe(stdout, block_classes, message_list, name, form, e) ? EXIT_OK :
+									      EXIT_BAD_INPUT;
 }
 
 const struct command describe_command = {

@@ -13,7 +13,7 @@
 #include "sim/err.h"
 #include "sim/units.h"
 
-#define WORD_MAX 64u	/* longer words are never typing mistakes of a known name */
+#define WORD_MAX 64u /* longer words are never typing mistakes of a known name */
 
 void (*sim_check_report)(FILE *f);
 
@@ -53,7 +53,8 @@ static size_t edit_distance(const char *a, const char *b)
 
 		cur[0] = i;
 		for (size_t j = 1; j <= nb; j++) {
-			int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
+			int ca = tolower((unsigned char)a[i - 1]),
+			    cb = tolower((unsigned char)b[j - 1]);
 			size_t d = up[j - 1] + (ca != cb);
 
 			d = d < up[j] + 1 ? d : up[j] + 1;
@@ -90,11 +91,13 @@ const char *err_nearest(const char *word, const char *const *names, size_t n)
 
 void sim_check_failed(const char *cond, const char *file, int line, const struct block *b)
 {
-	static bool is_failing;	/* a check that fails while reporting must not recurse */
+	static bool is_failing; /* a check that fails while reporting must not recurse */
 
 	fflush(stdout);
 	if (b)
-		fprintf(stderr, "rnicsim: internal check failed: %s: cycle %" PRIu64 " (%" PRIu64 " ps): %s:%d: %s\n",
+		fprintf(stderr,
+			"rnicsim: internal check failed: %s: cycle %" PRIu64 " (%" PRIu64
+			" ps): %s:%d: %s\n",
 			b->name ? b->name : "?", b->cycle, b->now_ps, file, line, cond);
 	else
 		fprintf(stderr, "rnicsim: internal check failed: %s:%d: %s\n", file, line, cond);

@@ -2,8 +2,9 @@
 /*
  * evlog.c - ring of the last events and the Chrome trace writer
  *
- * Format: Trace Event Format (Google, "Chrome trace"), JSON object form: "M" names processes and threads,
- * "i" is an instant, "X" a complete slice. Times are microseconds; six decimals keep picoseconds.
+ * Format: Trace Event Format (Google, "Chrome trace"), JSON object form: "M" names processes and
+ * threads, "i" is an instant, "X" a complete slice. Times are microseconds; six decimals keep
+ * picoseconds.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,9 +14,9 @@
 #include "sim/json.h"
 #include "sim/outfile.h"
 
-#define RING 64u		/* events kept for the report of a failed check */
-#define LANES 64u		/* lanes a track */
-#define TRACK_TID 1000000u	/* first thread number of span tracks; below are blocks */
+#define RING 64u           /* events kept for the report of a failed check */
+#define LANES 64u          /* lanes a track */
+#define TRACK_TID 1000000u /* first thread number of span tracks; below are blocks */
 
 struct track {
 	uint32_t pid, n_lanes;
@@ -36,9 +37,9 @@ struct evlog {
 	/* file; 'out.f' is NULL when there is none */
 	struct outfile out;
 	bool has_line;
-	char **groups;		/* process names; pid = index + 1 */
+	char **groups; /* process names; pid = index + 1 */
 	uint32_t n_groups;
-	uint32_t *block_pid;	/* by block index */
+	uint32_t *block_pid; /* by block index */
 	struct track *tracks;
 	uint32_t n_tracks;
 	/* lines of one time stamp */
@@ -83,7 +84,8 @@ static uint32_t group_pid(struct evlog *l, const char *name, size_t n)
 static void batch_flush(struct evlog *l)
 {
 	fflush(l->text);
-	for (uint32_t i = 1; i < l->n_lines; i++) { /* insertion sort: a time stamp has few lines, nearly sorted */
+	/* insertion sort: a time stamp has few lines, nearly sorted */
+	for (uint32_t i = 1; i < l->n_lines; i++) {
 		struct line x = l->lines[i];
 		uint32_t k = i;
 
@@ -148,7 +150,8 @@ void block_event_slow(struct block *b, unsigned event, uint64_t a0, uint64_t a1)
 	if (!l->out.f)
 		return;
 	line_begin(l, b->now_ps, b->index + 1);
-	fprintf(l->text, "{\"ph\":\"i\",\"s\":\"t\",\"pid\":%u,\"tid\":%u,\"ts\":", l->block_pid[b->index],
+	fprintf(l->text,
+		"{\"ph\":\"i\",\"s\":\"t\",\"pid\":%u,\"tid\":%u,\"ts\":", l->block_pid[b->index],
 		b->index + 1);
 	put_us(l->text, b->now_ps);
 	fprintf(l->text, ",\"name\":\"%s\",\"args\":{", f->name);
@@ -159,19 +162,23 @@ void block_event_slow(struct block *b, unsigned event, uint64_t a0, uint64_t a1)
 
 static void put_thread(struct evlog *l, uint32_t pid, uint32_t tid, const char *name)
 {
-	fprintf(l->out.f, "%s\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":",
+	fprintf(l->out.f,
+		"%s\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":",
 		l->has_line ? "," : "", pid, tid);
 	l->has_line = true;
 	json_put_string(l->out.f, name);
-	fprintf(l->out.f, "}},\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_sort_index\","
-		"\"args\":{\"sort_index\":%u}}", pid, tid, tid);
+	fprintf(l->out.f,
+		"}},\n{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_sort_index\","
+		"\"args\":{\"sort_index\":%u}}",
+		pid, tid, tid);
 }
 
 /* Names are written last: viewers take them from anywhere in the file. */
 static void put_names(struct evlog *l)
 {
 	for (uint32_t i = 0; i < l->n_groups; i++) {
-		fprintf(l->out.f, "%s\n{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":",
+		fprintf(l->out.f,
+			"%s\n{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":",
 			l->has_line ? "," : "", i + 1);
 		l->has_line = true;
 		json_put_string(l->out.f, l->groups[i]);
@@ -181,7 +188,8 @@ static void put_names(struct evlog *l)
 		put_thread(l, l->block_pid[i], i + 1, l->sim->blocks[i]->name);
 	for (uint32_t i = 0; i < l->n_tracks; i++)
 		for (uint32_t k = 0; k < l->tracks[i].n_lanes; k++)
-			put_thread(l, l->tracks[i].pid, TRACK_TID + i * LANES + k, l->tracks[i].name);
+			put_thread(l, l->tracks[i].pid, TRACK_TID + i * LANES + k,
+				   l->tracks[i].name);
 }
 
 struct evlog *evlog_open(struct sim *s, const char *path, struct err *e)
@@ -272,7 +280,8 @@ uint32_t evlog_lane(struct evlog *l, uint32_t track, uint64_t start_ps, uint64_t
 
 	SIM_CHECK(track < l->n_tracks && start_ps <= end_ps, NULL);
 	for (uint32_t k = 0; k < t->n_lanes; k++)
-		if (t->end_ps[k] <= start_ps && (best == UINT32_MAX || t->end_ps[k] > t->end_ps[best]))
+		if (t->end_ps[k] <= start_ps &&
+		    (best == UINT32_MAX || t->end_ps[k] > t->end_ps[best]))
 			best = k;
 	if (best == UINT32_MAX)
 		best = t->n_lanes < LANES ? t->n_lanes++ : LANES - 1;
@@ -280,8 +289,8 @@ uint32_t evlog_lane(struct evlog *l, uint32_t track, uint64_t start_ps, uint64_t
 	return track * LANES + best;
 }
 
-void evlog_span(struct evlog *l, uint32_t lane, const char *name, uint64_t start_ps, uint64_t dur_ps,
-		const char *args)
+void evlog_span(struct evlog *l, uint32_t lane, const char *name, uint64_t start_ps,
+		uint64_t dur_ps, const char *args)
 {
 	SIM_CHECK(lane / LANES < l->n_tracks, NULL);
 	if (!l->out.f)

@@ -53,7 +53,8 @@ bool outfile_commit(struct outfile *o, struct err *e)
 	if (is_ok && strcmp(o->tmp, o->path) != 0)
 		is_ok = rename(o->tmp, o->path) == 0;
 	if (!is_ok) {
-		err_set(e, o->path, 0, "cannot write: %s", errno ? strerror(errno) : "output error");
+		err_set(e, o->path, 0, "cannot write: %s",
+			errno ? strerror(errno) : "output error");
 		if (strcmp(o->tmp, o->path) != 0)
 			remove(o->tmp);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rng.c - xoshiro256** 1.0 seeded by splitmix64 (Blackman, Vigna: Scrambled linear pseudorandom number
- * generators, 2018; both generators are in the public domain)
+ * rng.c - xoshiro256** 1.0 seeded by splitmix64 (Blackman, Vigna: Scrambled linear pseudorandom
+ * number generators, 2018; both generators are in the public domain)
  */
 #include "sim/err.h"
 #include "sim/rng.h"
@@ -29,7 +29,7 @@ void rng_seed(struct rng *r, const char *name, uint64_t seed)
 
 	for (; *name; name++)
 		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
-	/* the seed goes through the mixer once, so that neighbouring seeds do not cancel against names */
+	/* the seed goes through the mixer once, so that it cannot cancel against a name */
 	h ^= splitmix64(&seed);
 	for (unsigned i = 0; i < 4; i++)
 		r->s[i] = splitmix64(&h);
@@ -48,7 +48,7 @@ uint64_t rng_next(struct rng *r)
 	return result;
 }
 
-/* Lemire, Fast random integer generation in an interval, 2019: the rare biased draws are drawn again. */
+/* Lemire, Fast random integer generation in an interval, 2019: biased draws are drawn again. */
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
 	u128 m;

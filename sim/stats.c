@@ -111,7 +111,7 @@ void stats_each(const struct sim *s, stat_row *row, void *arg)
 struct json_state {
 	struct json *j;
 	enum stat_kind kind;
-	char group[256], name[128];	/* of the objects that are open; empty: not open */
+	char group[256], name[128]; /* of the objects that are open; empty: not open */
 };
 
 static void close_group(struct json_state *w)
@@ -173,7 +173,8 @@ static void write_param(struct json *j, const struct field *f, const void *obj)
 	uint64_t v;
 
 	if (f->form == FORM_STR) {
-		json_str(j, f->name, *(const char *const *)(const void *)((const char *)obj + f->offset));
+		json_str(j, f->name,
+			 *(const char *const *)(const void *)((const char *)obj + f->offset));
 		return;
 	}
 	v = field_get(obj, f);
@@ -196,7 +197,8 @@ static void write_params(struct json *j, const struct field *fields, const void 
 			write_param(j, f, obj);
 }
 
-void stats_write_params(struct json *j, const char *key, const struct field *fields, const void *obj)
+void stats_write_params(struct json *j, const char *key, const struct field *fields,
+			const void *obj)
 {
 	json_open(j, key);
 	write_params(j, fields, obj);
@@ -225,7 +227,8 @@ static bool csv_row(void *arg, const struct stat_item *it)
 
 	/* names of instances and rows have no comma, units may */
 	fprintf(arg, "%s.%s%s%s,%" PRIu64 ",%s%s%s\n", it->group, it->name, it->part ? "." : "",
-		it->part ? it->part : "", it->value, is_quoted ? "\"" : "", it->unit, is_quoted ? "\"" : "");
+		it->part ? it->part : "", it->value, is_quoted ? "\"" : "", it->unit,
+		is_quoted ? "\"" : "");
 	return true;
 }
 
@@ -306,7 +309,8 @@ static bool name_row(void *arg, const struct stat_item *it)
 	return true;
 }
 
-bool stats_unknown(const struct sim *s, const char *path, const char *file, unsigned line, struct err *e)
+bool stats_unknown(const struct sim *s, const char *path, const char *file, unsigned line,
+		   struct err *e)
 {
 	struct name_state w = { 0 };
 	const char *near;
@@ -316,8 +320,9 @@ bool stats_unknown(const struct sim *s, const char *path, const char *file, unsi
 	if (near)
 		err_set(e, file, line, "unknown statistic '%.100s'; nearest is '%s'", path, near);
 	else
-		err_set(e, file, line, "unknown statistic '%.100s'; must be INSTANCE.STATISTIC, for example '%s'", path,
-			w.n ? w.name[0] : "nic0.mtt.hits");
+		err_set(e, file, line,
+			"unknown statistic '%.100s'; must be INSTANCE.STATISTIC, for example '%s'",
+			path, w.n ? w.name[0] : "nic0.mtt.hits");
 	for (size_t i = 0; i < w.n; i++)
 		free(w.name[i]);
 	free(w.name);

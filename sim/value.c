@@ -2,9 +2,9 @@
 /*
  * value.c - numbers with units, to base units and back, without floating point
  *
- * A number is digits, a fraction, an exponent and a unit. It is held as an integer times a power of ten, so
- * "14.0625Gbps" is exactly 14,062,500,000 bits a second, and what is no whole number of base units is
- * refused instead of rounded.
+ * A number is digits, a fraction, an exponent and a unit. It is held as an integer times a power of
+ * ten, so "14.0625Gbps" is exactly 14,062,500,000 bits a second, and what is no whole number of base
+ * units is refused instead of rounded.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -32,7 +32,8 @@ static const struct unit byte_units[] = {
 	{ NULL, 0 }
 };
 static const struct unit time_units[] = {
-	{ "ps", 1 }, { "ns", PS_PER_NS }, { "us", PS_PER_US }, { "ms", PS_PER_MS }, { "s", PS_PER_S }, { NULL, 0 }
+	{ "ps", 1 }, { "ns", PS_PER_NS }, { "us", PS_PER_US }, { "ms", PS_PER_MS }, { "s", PS_PER_S },
+	{ NULL, 0 }
 };
 static const struct unit rate_units[] = {
 	{ "bps", 1 }, { "Kbps", KBPS }, { "kbps", KBPS }, { "Mbps", MBPS }, { "Gbps", GBPS },
@@ -41,7 +42,9 @@ static const struct unit rate_units[] = {
 static const struct unit freq_units[] = {
 	{ "Hz", 1 }, { "kHz", 1000 }, { "KHz", 1000 }, { "MHz", MHZ }, { "GHz", GHZ }, { NULL, 0 }
 };
-static const struct unit length_units[] = { { "mm", 1 }, { "cm", 10 }, { "m", 1000 }, { "km", 1000000 }, { NULL, 0 } };
+static const struct unit length_units[] = {
+	{ "mm", 1 }, { "cm", 10 }, { "m", 1000 }, { "km", 1000000 }, { NULL, 0 }
+};
 static const struct unit prob_units[] = { { "", PPB_ONE }, { "%", PPB_ONE / 100 }, { NULL, 0 } };
 
 enum number { NUMBER_OK, NUMBER_BAD, NUMBER_HUGE, NUMBER_INEXACT };
@@ -138,8 +141,9 @@ static enum number read_hex(const char *s, uint64_t *v)
 	return NUMBER_OK;
 }
 
-/* The whole of 'text' as a number with one of 'units'. Only 0 may go without a unit when none is named "". */
-static enum number read_number(const char *text, const struct unit *units, bool is_hex_allowed, uint64_t *v)
+/* The whole of 'text' as a number with one of 'units'. When none is named "", only 0 may go without. */
+static enum number read_number(const char *text, const struct unit *units, bool is_hex_allowed,
+			       uint64_t *v)
 {
 	struct decimal d = { 0 };
 	const char *s = text;
@@ -184,7 +188,8 @@ bool parse_rate_bps(const char *text, uint64_t *v)
 
 static bool read_bool(const char *text, uint64_t *v)
 {
-	static const char *const yes[] = { "on", "yes", "true", "1" }, *const no[] = { "off", "no", "false", "0" };
+	static const char *const yes[] = { "on", "yes", "true", "1" };
+	static const char *const no[] = { "off", "no", "false", "0" };
 
 	for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
 		if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
@@ -197,6 +202,7 @@ static bool read_bool(const char *text, uint64_t *v)
 
 static enum number read_form(const struct field *f, const char *text, uint64_t *v)
 {
+	SIM_CHECK(f->form != FORM_STR, NULL);
 	switch (f->form) {
 	case FORM_COUNT: return read_number(text, no_units, true, v);
 	case FORM_BYTES: return read_number(text, byte_units, true, v);
@@ -221,7 +227,6 @@ static enum number read_form(const struct field *f, const char *text, uint64_t *
 		return NUMBER_BAD;
 	case FORM_STR: break;
 	}
-	SIM_CHECK(!"read_form: text has no integer value", NULL);
 	return NUMBER_BAD;
 }
 
@@ -259,7 +264,8 @@ static void say_allowed(const struct field *f, const char *text, char *why, size
 		const char *near;
 
 		for (; f->names[n]; n++)
-			add(why, len, "%s%s", n == 0 ? "must be " : f->names[n + 1] ? ", " : " or ", f->names[n]);
+			add(why, len, "%s%s", n == 0 ? "must be " : f->names[n + 1] ? ", " : " or ",
+			    f->names[n]);
 		near = err_nearest(text, f->names, n);
 		if (near)
 			add(why, len, "; nearest is '%s'", near);
@@ -279,15 +285,20 @@ static void say_allowed(const struct field *f, const char *text, char *why, size
 bool value_parse(const struct field *f, const char *text, uint64_t *v, char *why, size_t why_len)
 {
 	static const char *const base[] = {
-		[FORM_COUNT] = "number", [FORM_BYTES] = "number of bytes", [FORM_TIME] = "number of picoseconds",
-		[FORM_RATE] = "number of bits a second", [FORM_FREQ] = "number of hertz", [FORM_PROB] = "multiple of 1e-9",
+		[FORM_COUNT] = "number",
+		[FORM_BYTES] = "number of bytes",
+		[FORM_TIME] = "number of picoseconds",
+		[FORM_RATE] = "number of bits a second",
+		[FORM_FREQ] = "number of hertz",
+		[FORM_PROB] = "multiple of 1e-9",
 		[FORM_LENGTH] = "number of millimetres",
 	};
 	uint64_t x = 0;
 	enum number r = read_form(f, text, &x);
 
 	why[0] = '\0';
-	if (r == NUMBER_OK && (f->form == FORM_BOOL || f->form == FORM_ENUM || (x >= f->min && x <= f->max))) {
+	if (r == NUMBER_OK &&
+	    (f->form == FORM_BOOL || f->form == FORM_ENUM || (x >= f->min && x <= f->max))) {
 		*v = x;
 		return true;
 	}
@@ -337,7 +348,8 @@ static const struct unit *pick_unit(const struct unit *u, uint64_t v, bool is_wh
 	const struct unit *best = u;
 
 	for (; u->name; u++)
-		if (v >= u->mul && u->mul > best->mul && (!is_whole || (v % u->mul == 0 && u->mul % KIB == 0)))
+		if (v >= u->mul && u->mul > best->mul &&
+		    (!is_whole || (v % u->mul == 0 && u->mul % KIB == 0)))
 			best = u;
 	return best;
 }
@@ -355,7 +367,8 @@ char *value_format(const struct field *f, uint64_t v, char *buf, size_t len)
 	case FORM_PROB: format_prob(buf, len, v); break;
 	case FORM_BYTES:
 		units = pick_unit(byte_units, v, true);
-		snprintf(buf, len, "%" PRIu64 "%s", v / units->mul, units->mul == 1 && v ? "B" : units->name);
+		snprintf(buf, len, "%" PRIu64 "%s", v / units->mul,
+			 units->mul == 1 && v ? "B" : units->name);
 		break;
 	case FORM_TIME:
 	case FORM_RATE:

@@ -111,7 +111,7 @@ static void time_is_exact_and_floating_point_is_caught(void)
 
 static void formatted_value_is_short_and_parses_back(void)
 {
-	static const enum field_form forms[] = { FORM_COUNT, FORM_BYTES, FORM_TIME, FORM_RATE, FORM_FREQ, FORM_PROB };
+	static const enum field_form forms[] = { FORM_COUNT, FORM_BYTES, FORM_TIME, FORM_RATE, FORM_FREQ, FORM_PROB, FORM_LENGTH };
 	static const struct {
 		enum field_form form;
 		uint64_t v;
@@ -121,7 +121,7 @@ static void formatted_value_is_short_and_parses_back(void)
 		{ FORM_BYTES, GIB, "1GiB" }, { FORM_TIME, 2000000, "2us" }, { FORM_TIME, 1500, "1.5ns" }, { FORM_TIME, 0, "0ps" },
 		{ FORM_TIME, TIME_NEVER, "never" }, { FORM_RATE, 100 * GBPS, "100Gbps" }, { FORM_RATE, 14062500000, "14.0625Gbps" },
 		{ FORM_FREQ, 250 * MHZ, "250MHz" }, { FORM_PROB, 10000, "1e-5" }, { FORM_PROB, 10000000, "0.01" },
-		{ FORM_PROB, PPB_ONE, "1" }, { FORM_PROB, 15, "15e-9" }, { FORM_BOOL, 1, "on" }, { FORM_BOOL, 0, "off" }
+		{ FORM_LENGTH, 2500, "2.5m" }, { FORM_LENGTH, 30, "3cm" }, { FORM_PROB, PPB_ONE, "1" }, { FORM_PROB, 15, "15e-9" }, { FORM_BOOL, 1, "on" }, { FORM_BOOL, 0, "off" }
 	};
 	char buf[64], why[256];
 	struct rng r;
