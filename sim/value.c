@@ -317,11 +317,10 @@ bool value_parse(const struct field *f, const char *text, uint64_t *v, char *why
 /* v / mul with as many decimals as it takes, then the unit. */
 static void format_scaled(char *buf, size_t len, uint64_t v, const struct unit *u)
 {
-	uint64_t rest = v % u->mul, part = u->mul;
+	uint64_t rest = v % u->mul;
 
 	snprintf(buf, len, "%" PRIu64 "%s", v / u->mul, rest ? "." : "");
-	while (rest) {
-		part /= 10;
+	for (uint64_t part = u->mul / 10; rest && part; part /= 10) {
 		add(buf, len, "%" PRIu64, rest / part);
 		rest %= part;
 	}
