@@ -320,9 +320,9 @@ static void format_scaled(char *buf, size_t len, uint64_t v, const struct unit *
 	uint64_t rest = v % u->mul;
 
 	snprintf(buf, len, "%" PRIu64 "%s", v / u->mul, rest ? "." : "");
-	for (uint64_t part = u->mul / 10; rest && part; part /= 10) {
-		add(buf, len, "%" PRIu64, rest / part);
-		rest %= part;
+	for (; rest; rest %= u->mul) {
+		rest *= 10;
+		add(buf, len, "%" PRIu64, rest / u->mul);
 	}
 	add(buf, len, "%s", u->name);
 }
