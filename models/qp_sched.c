@@ -25,8 +25,8 @@ struct sched_qp {
 	uint64_t due_ps;	/* rate cap: not before */
 	uint16_t producer;	/* posted up to here */
 	uint16_t index;		/* fetched up to here */
-	uint16_t credits;	/* WQEs that may still be fetched */
 	bool is_fetching;
+	uint32_t credits;	/* WQEs that may still be fetched */
 	uint32_t later;		/* next on the list of those that wait for their time */
 };
 
@@ -91,7 +91,7 @@ static void qp_sched_reset(struct block *b)
 	const struct nic *nic = b->env;
 
 	for (uint32_t i = 0; i < nic->n_qp; i++)
-		s->qp[i] = (struct sched_qp){ .credits = (uint16_t)s->wqe_per_qp, .later = QP_LIST_OFF };
+		s->qp[i] = (struct sched_qp){ .credits = s->wqe_per_qp, .later = QP_LIST_OFF };
 	qp_list_init(&s->ready, s->links, nic->n_qp);
 	s->later = QP_LIST_END;
 	s->n_ready = s->n_fetching = 0;
@@ -164,7 +164,7 @@ static void take_fetched(struct qp_sched *s)
 	q->is_fetching = false;
 	s->n_fetching--;
 	q->index = (uint16_t)(q->index + m->n_bb);
-	q->credits = (uint16_t)(q->credits - m->n_wqe);
+	q->credits -= m->n_wqe;
 	q->deficit -= m->bytes;
 	if (bps)
 		q->due_ps = max_u64(q->due_ps, s->b.now_ps) + ps_at_rate(m->bytes, bps);
@@ -181,8 +181,9 @@ static void take_credit(struct qp_sched *s)
 	if (!m)
 		return;
 	q = &s->qp[m->qpi];
-	SIM_CHECK(q->credits + m->n_wqe <= s->wqe_per_qp, s);
-	q->credits = (uint16_t)(q->credits + m->n_wqe);
+	/* A WQE can be finished before the order that brought it is reported. */
+	q->credits += m->n_wqe;
+	SIM_CHECK(q->is_fetching || q->credits <= s->wqe_per_qp, s);
 	consider(s, m->qpi);
 	chan_pop(s->credit);
 }
@@ -193,7 +194,7 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 
 	sq_fetch_push(s->fetch, &(struct sq_fetch){
 		.qpi = qpi, .index = q->index, .n_bb = (uint16_t)(q->producer - q->index),
-		.max_wqe = q->credits });
+		.max_wqe = (uint16_t)q->credits });
 	q->is_fetching = true;
 	s->n_fetching++;
 	s->turn = (uint16_t)qpi;

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_qp_sched.c - the scheduler of send queues between a doorbell ringer and a fetcher that invents WQEs
+ */
+#include <string.h>
+
+#include "models/msg.h"
+#include "models/nic.h"
+#include "testbench/tb.h"
+
+extern const struct block_class qp_sched_class;
+
+#define MAX_QP 64u
+#define RING_BB 64u
+
+/* The fetcher's view of one QP, and what it must see next. */
+struct fetch_qp {
+	uint16_t posted, fetched;
+	uint32_t to_post;	/* basic blocks still to be posted */
+	uint32_t wqe_bb;	/* basic blocks a WQE; 0 = 1 to 4 at random */
+	uint32_t wqe_bytes;
+	uint32_t held;		/* WQEs not given back */
+	uint64_t bytes, bb;
+	bool is_fetching;
+};
+
+struct bench {
+	struct nic nic;
+	struct qp_attr qp[MAX_QP];
+	struct tb t;
+	struct tb_port *sq_db, *fetched, *credit, *fetch;
+	struct fetch_qp f[MAX_QP];
+	uint32_t wqe_per_qp, max_wqe; /* max_wqe: WQEs brought by one fetch at most */
+	uint32_t delay;
+	unsigned errors;
+	struct rng rng;
+	bool is_blind;		/* seeded fault: the fetcher forgets to take what it was told */
+};
+
+/* Post up to a ring's worth and ring the doorbell. */
+static void post(struct bench *e, uint32_t qpi)
+{
+	struct fetch_qp *f = &e->f[qpi];
+	uint32_t room = RING_BB - (uint16_t)(f->posted - f->fetched);
+	uint32_t n = f->to_post < room ? f->to_post : room;
+
+	if (n == 0)
+		return;
+	if (!f->wqe_bb)
+		n = 1 + (uint32_t)rng_below(&e->rng, n);
+	f->posted = (uint16_t)(f->posted + n);
+	f->to_post -= n;
+	tb_send(e->sq_db, &(struct sq_db){ .qpi = qpi, .producer = f->posted });
+}
+
+/* Take some WQEs of the order, in pieces of 1 to 4 basic blocks. */
+static void on_fetch(struct tb *t, struct tb_port *p, const void *msg)
+{
+	struct bench *e = p->arg;
+	const struct sq_fetch *m = msg;
+	struct fetch_qp *f = &e->f[m->qpi];
+	struct sq_fetched r = { .qpi = m->qpi };
+
+	(void)t;
+	e->errors += f->is_fetching || m->index != f->fetched || m->n_bb == 0 || m->max_wqe == 0;
+	e->errors += m->n_bb > (uint16_t)(f->posted - f->fetched);
+	e->errors += f->held + m->max_wqe > e->wqe_per_qp;
+	while (r.n_bb < m->n_bb && r.n_wqe < m->max_wqe && r.n_wqe < e->max_wqe) {
+		uint32_t n = f->wqe_bb ? f->wqe_bb : 1 + (uint32_t)rng_below(&e->rng, 4);
+
+		n = n < (uint32_t)(m->n_bb - r.n_bb) ? n : (uint32_t)(m->n_bb - r.n_bb);
+		r.n_bb = (uint16_t)(r.n_bb + n);
+		r.bytes += f->wqe_bytes;
+		r.n_wqe++;
+	}
+	if (!e->is_blind)
+		f->fetched = (uint16_t)(f->fetched + r.n_bb);
+	f->bb += r.n_bb;
+	f->bytes += r.bytes;
+	f->held += r.n_wqe;
+	tb_send_at(e->fetched, p->b.cycle + 1 + (e->delay ? rng_below(&e->rng, e->delay) : 0), &r);
+	post(e, m->qpi);
+	/* The requester gives the WQEs back, some time later, in two parts. */
+	for (unsigned part = 0; part < 2; part++) {
+		uint16_t n = (uint16_t)(part ? r.n_wqe - r.n_wqe / 2 : r.n_wqe / 2);
+
+		if (n)
+			tb_send_at(e->credit, p->b.cycle + 4 + (e->delay ? e->delay + rng_below(&e->rng, 3ull * e->delay) : 0),
+				   &(struct sq_credit){ .qpi = m->qpi, .n_wqe = n });
+	}
+}
+
+/* A tap on the credit channel would see it sooner: what is held falls when the scheduler takes the credit. */
+static void on_credit(struct chan_tap *tap, const struct chan *c, const void *msg)
+{
+	struct bench *e = *(struct bench **)(void *)(tap + 1);
+	const struct sq_credit *m = msg;
+
+	(void)c;
+	e->f[m->qpi].held -= m->n_wqe;
+}
+
+struct credit_tap {
+	struct chan_tap tap;
+	struct bench *e;
+};
+
+static void bench_start(struct bench *e, struct credit_tap *tap, const char *const *sets, uint32_t n_qp)
+{
+	memset(e, 0, sizeof(*e));
+	e->nic = (struct nic){ .qp = e->qp, .n_qp = n_qp };
+	for (uint32_t i = 0; i < n_qp; i++)
+		e->qp[i].sq_bb = RING_BB;
+	e->max_wqe = 8;
+	e->wqe_per_qp = 128;
+	rng_seed(&e->rng, "qp_sched", n_qp);
+	tb_init(&e->t, &qp_sched_class, &e->nic, sets);
+	e->sq_db = tb_source(&e->t, "sq_db");
+	e->fetched = tb_source(&e->t, "fetched");
+	e->credit = tb_source(&e->t, "credit");
+	e->fetch = tb_sink_react(&e->t, "fetch", on_fetch, e);
+	*tap = (struct credit_tap){ .tap = { .popped = on_credit }, .e = e };
+	chan_attach(e->credit->chan, &tap->tap);
+	tb_start(&e->t);
+}
+
+static void start_posting(struct bench *e, uint32_t bb)
+{
+	for (uint32_t i = 0; i < e->nic.n_qp; i++) {
+		e->f[i].to_post = bb;
+		post(e, i);
+	}
+}
+
+/* QPs of which not every posted block was fetched exactly once, and rules broken on the way. */
+static unsigned differences(const struct bench *e, uint32_t bb)
+{
+	unsigned n = e->errors;
+
+	for (uint32_t i = 0; i < e->nic.n_qp; i++)
+		n += e->f[i].bb != bb || e->f[i].to_post != 0 || e->f[i].fetched != e->f[i].posted;
+	return n;
+}
+
+/* More basic blocks than the 16-bit counters hold. */
+static void qp_sched_counters_wrap_every_block_is_fetched_once(void)
+{
+	struct credit_tap tap;
+	struct bench e;
+
+	bench_start(&e, &tap, NULL, 3);
+	start_posting(&e, 70000);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(differences(&e, 70000), 0);
+	tb_end(&e.t);
+}
+
+static void qp_sched_any_stalls_every_block_is_fetched_once(void)
+{
+	char in[64], out[64];
+
+	for (unsigned k = 0; k < 48; k++) {
+		const char *sets[] = { in, out, k < 16 ? "qp_sched.wqe_per_qp=1" : "qp_sched.wqe_per_qp=12",
+				       "qp_sched.quantum=256", NULL };
+		struct credit_tap tap;
+		struct bench e;
+
+		tb_stall_sets(&qp_sched_class, k / 4 % 4, k % 4, in, out);
+		bench_start(&e, &tap, sets, 8);
+		e.wqe_per_qp = k < 16 ? 1 : 12;
+		e.delay = k < 32 ? 30 : 0;
+		for (uint32_t i = 0; i < 8; i++)
+			e.f[i].wqe_bytes = 100 * i * i;
+		start_posting(&e, 600);
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(differences(&e, 600), 0);
+		for (uint32_t i = 0; i < 8; i++)
+			CU_ASSERT_EQUAL(e.f[i].held, 0);
+		tb_end(&e.t);
+	}
+}
+
+/* The oracle itself: a fetcher that loses count must be noticed. */
+static void qp_sched_lost_count_is_caught(void)
+{
+	struct credit_tap tap;
+	struct bench e;
+
+	bench_start(&e, &tap, NULL, 2);
+	start_posting(&e, 40);
+	tb_run_for(&e.t, 8);
+	e.is_blind = true;
+	tb_run(&e.t);
+	CU_ASSERT(differences(&e, 40) > 0);
+	tb_end(&e.t);
+}
+
+/* Bytes of QP 0 (64 KiB messages) against those of the others (1 KiB) after many rounds. */
+static void share_with_large(const char *quantum, uint64_t *large, uint64_t *small)
+{
+	struct credit_tap tap;
+	struct bench e;
+
+	bench_start(&e, &tap, (const char *[]){ quantum, NULL }, MAX_QP);
+	e.max_wqe = 1;
+	for (uint32_t i = 0; i < MAX_QP; i++) {
+		e.f[i].wqe_bb = 1;
+		e.f[i].wqe_bytes = i ? 1024 : 65536;
+	}
+	start_posting(&e, 1000000);
+	tb_run_for(&e.t, 40000);
+	*large = e.f[0].bytes;
+	*small = e.f[1].bytes;
+	CU_ASSERT_EQUAL(e.errors, 0);
+	tb_end(&e.t);
+}
+
+/*
+ * Enough QPs that most of them are always ready: the visits are what limits, and each pays as much as a small
+ * message takes. (A QP whose fetch is under way is not visited, hence the margin.)
+ */
+static void qp_sched_long_messages_get_no_larger_share(void)
+{
+	uint64_t large, small;
+
+	share_with_large("qp_sched.quantum=1024", &large, &small);
+	CU_ASSERT(small > 512 * 1024);
+	CU_ASSERT(large * 4 < small * 5 && small * 4 < large * 5);
+	/* The oracle itself: a quantum that pays any debt at once is not fair. */
+	share_with_large("qp_sched.quantum=65536", &large, &small);
+	CU_ASSERT(large * 4 > small * 5);
+}
+
+static void qp_sched_large_debt_alone_does_not_wait(void)
+{
+	struct credit_tap tap;
+	struct bench e;
+
+	bench_start(&e, &tap, NULL, 1);
+	e.max_wqe = 1;
+	e.f[0].wqe_bb = 1;
+	e.f[0].wqe_bytes = 1u << 30;
+	start_posting(&e, 64);
+	tb_run_for(&e.t, 64 * 10);
+	CU_ASSERT_EQUAL(differences(&e, 64), 0);
+	tb_end(&e.t);
+}
+
+static void qp_sched_rate_cap_spaces_fetches(void)
+{
+	struct credit_tap tap;
+	struct bench e;
+	uint64_t first = 0;
+
+	bench_start(&e, &tap, NULL, 2);
+	e.qp[0].rate_bps = 10 * GBPS;
+	e.max_wqe = 1;
+	e.f[0].wqe_bb = e.f[1].wqe_bb = 1;
+	e.f[0].wqe_bytes = e.f[1].wqe_bytes = 5000;	/* 4 us at 10 Gb/s: 1000 cycles */
+	start_posting(&e, 50);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(differences(&e, 50), 0);
+	for (uint32_t i = 0, n = 0; i < e.fetch->n_received; i++) {
+		const struct sq_fetch *m = tb_got(e.fetch, i);
+
+		if (m->qpi == 1) {
+			CU_ASSERT(e.fetch->cycle[i] < 1000);	/* not held up by the capped one */
+			continue;
+		}
+		first = n ? first : e.fetch->cycle[i];
+		CU_ASSERT(e.fetch->cycle[i] >= first + 1000 * n);
+		CU_ASSERT(e.fetch->cycle[i] <= first + 1010 * n);
+		n++;
+	}
+	tb_end(&e.t);
+}
+
+static void qp_sched_stale_doorbell_is_ignored(void)
+{
+	struct credit_tap tap;
+	struct bench e;
+
+	bench_start(&e, &tap, NULL, 1);
+	start_posting(&e, 10);
+	tb_run(&e.t);
+	tb_send(e.sq_db, &(struct sq_db){ .qpi = 0, .producer = 4 });
+	tb_send(e.sq_db, &(struct sq_db){ .qpi = 0, .producer = e.f[0].posted });
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "stale_doorbells"), 2);
+	CU_ASSERT_EQUAL(e.errors, 0);
+	tb_end(&e.t);
+}
+
+/* Sleeping and the order of steps change nothing: same orders at the same cycles. */
+static void qp_sched_step_order_changes_nothing(void)
+{
+	const char *sets[] = { "qp_sched.stall_out=random", "qp_sched.quantum=1024", "qp_sched.wqe_per_qp=6", NULL };
+	uint64_t hash[4];
+
+	for (unsigned k = 0; k < 4; k++) {
+		struct credit_tap tap;
+		struct bench e;
+
+		bench_start(&e, &tap, sets, 8);
+		e.wqe_per_qp = 6;
+		e.t.sim.every_cycle = k == 1;
+		e.t.sim.order = k == 2 ? ORDER_REVERSED : k == 3 ? ORDER_SHUFFLED : ORDER_FORWARD;
+		for (uint32_t i = 0; i < 8; i++) {
+			e.f[i].wqe_bb = 1;
+			e.f[i].wqe_bytes = 1000 * i;
+		}
+		start_posting(&e, 300);
+		tb_run_for(&e.t, 40000);
+		CU_ASSERT_EQUAL(differences(&e, 300), 0);
+		hash[k] = e.fetch->chan->stall_ps;
+		for (uint32_t i = 0; i < e.fetch->n_received; i++) {
+			const struct sq_fetch *m = tb_got(e.fetch, i);
+
+			hash[k] = (hash[k] ^ e.fetch->cycle[i] ^ (uint64_t)m->qpi << 40 ^ m->index) * 0x100000001b3ull;
+		}
+		CU_ASSERT_EQUAL(hash[k], hash[0]);
+		tb_end(&e.t);
+	}
+}
+
+CU_TestInfo test_qp_sched_tests[] = {
+	{ "counters wrap: every block is fetched once", qp_sched_counters_wrap_every_block_is_fetched_once },
+	{ "any stalls: every block is fetched once", qp_sched_any_stalls_every_block_is_fetched_once },
+	{ "lost count is caught", qp_sched_lost_count_is_caught },
+	{ "long messages get no larger share", qp_sched_long_messages_get_no_larger_share },
+	{ "large debt alone does not wait", qp_sched_large_debt_alone_does_not_wait },
+	{ "rate cap spaces fetches", qp_sched_rate_cap_spaces_fetches },
+	{ "stale doorbell is ignored", qp_sched_stale_doorbell_is_ignored },
+	{ "step order and sleeping change nothing", qp_sched_step_order_changes_nothing },
+	CU_TEST_INFO_NULL
+};
