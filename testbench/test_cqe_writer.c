@@ -87,7 +87,7 @@ static void serve(struct tb *t, struct tb_port *p, const void *msg)
 		memset(buf, 0, 8);
 		hdr_put(buf, 0, 32, e->seen_ci[cq] & 0xffffff);
 	}
-	tb_send(e->dma_rsp, &(struct dma_rsp){ .tag = r->tag });
+	tb_send_at(e->dma_rsp, p->b.cycle + 1, &(struct dma_rsp){ .tag = r->tag });
 }
 
 static void bench_start(struct bench *e, const char *const *sets)

@@ -77,7 +77,7 @@ static void translate(struct tb *t, struct tb_port *p, const void *msg)
 		a.pa = space_pa(&e->space, r->va, &run);
 		a.len = e->ignores_pages ? r->len : (uint32_t)run;
 	}
-	tb_send_at(e->xlate_rsp, t->dut->cycle + 1 + rng_below(&e->rng, 20), &a);
+	tb_send_at(e->xlate_rsp, p->b.cycle + 1 + rng_below(&e->rng, 20), &a);
 }
 
 /* Link and host: serve in order, completions HOST_CYC later. */
@@ -99,7 +99,7 @@ static void serve(struct tb *t, struct tb_port *p, const void *msg)
 		e->max_read = m.len;
 	mem_read(&e->mem, m.addr, buf, m.len);
 	m.kind = TLP_CPLD;
-	tb_send_at(e->cpl, t->dut->cycle + HOST_CYC, &m);
+	tb_send_at(e->cpl, p->b.cycle + HOST_CYC, &m);
 }
 
 /* A client takes an answer. */
