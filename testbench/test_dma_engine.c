@@ -65,6 +65,7 @@ static void translate(struct tb *t, struct tb_port *p, const void *msg)
 	uint32_t k = r->key - KEY;
 	uint64_t run;
 
+	(void)t;
 	if (k >= CLIENTS)
 		a.status = XLATE_BAD_KEY;
 	else if (r->va < VA + k * REGION || r->va + r->len > VA + (k + 1) * REGION)
