@@ -36,6 +36,7 @@ void recs_destroy(struct recs *r)
 	free(r->live);
 	free(r->expects);
 	free(r->expect_at);
+	free(r->late);
 }
 
 /* ---- records ---- */

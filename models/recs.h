@@ -79,6 +79,7 @@ struct ticket {
 	uint32_t waiters;	/* first node, 0 = none */
 	uint32_t live;		/* place in the host's list */
 	uint32_t expect;	/* first `expect` about it in recs.expects, or TICKET_NONE */
+	uint32_t late;		/* first of those read after it: index in trace->expects + 1 */
 	uint32_t link;		/* next free + 1 */
 };
 
@@ -106,6 +107,8 @@ struct recs {
 	uint32_t *expects;	/* indices in trace->expects of those about an id, by host and id */
 	uint32_t n_expects;
 	uint32_t *expect_at;	/* a host: the first of them whose id has not been read yet */
+	uint32_t *late;		/* trace from a pipe: next `expect` about the same record + 1, by index in trace->expects */
+	uint32_t n_known;	/* of trace->expects, looked at */
 	struct block *feed;	/* to be woken when a record goes; NULL until it is built */
 	bool is_starved;	/* the feed waits for room */
 };

@@ -25,6 +25,8 @@ static bool unsupported(const struct trace *t, unsigned line, const char *what, 
 
 static bool check_support(const struct trace *t, struct err *e)
 {
+	if (t->n_hosts > MAX_HOSTS)
+		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts", MAX_HOSTS);
 	if (t->n_mws)
 		return unsupported(t, t->mws[0].line, "memory windows", e);
 	if (t->n_srqs)

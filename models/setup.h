@@ -7,6 +7,8 @@
 
 #include "models/recs.h"
 
+#define MAX_HOSTS 4096u
+
 /* A QP of the trace on its NIC. */
 struct qp_place {
 	uint32_t host, qpi;
@@ -63,8 +65,8 @@ void rec_recv_wr(const struct rec *c, struct sge *sge, struct recv_wr *wr);
 uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes, uint64_t now_ps);
 
 /*
- * What became of a work request: tells its `expect`s and, with its ticket's last, the records that wait: those
- * of other hosts are put into their inboxes and their CPUs woken. 'by' is the block that polled.
+ * What became of a work request: tells its `expect`s and, with its ticket's last, the records that wait: they are
+ * put into their hosts' inboxes, and CPUs of other hosts woken. 'by' is the block that polled, NULL before time 0.
  */
 void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status, const struct block *by);
 

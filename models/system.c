@@ -102,12 +102,34 @@ static void fill_deps(struct system *s, uint32_t handle, uint64_t now_ps)
 	}
 }
 
+/* `expect`s that were not known when the trace was opened, as it comes from a pipe: their records may be open. */
+static void attach_late(struct system *s)
+{
+	struct recs *r = &s->recs;
+	const struct trace *t = s->trace;
+
+	if (r->n_known == t->n_expects)
+		return;
+	r->late = x_realloc(r->late, t->n_expects * sizeof(*r->late));
+	for (; r->n_known < t->n_expects; r->n_known++) {
+		const struct trace_expect *x = &t->expects[r->n_known];
+		uint32_t ticket = x->kind <= EXPECT_NO_COMPLETION ? ticket_find(r, x->host, x->id) : TICKET_NONE;
+
+		r->late[r->n_known] = 0;
+		if (ticket == TICKET_NONE)
+			continue;
+		r->late[r->n_known] = r->tickets[ticket].late;
+		r->tickets[ticket].late = r->n_known + 1;
+	}
+}
+
 int system_read(struct system *s, uint64_t now_ps, uint32_t *handle)
 {
 	struct trace_record *r = &s->record;
 	int got = trace_next(s->trace, r, &s->err);
 	struct rec *c;
 
+	attach_late(s);
 	if (got <= 0) {
 		s->is_eof = true;
 		return got;
@@ -211,6 +233,7 @@ void system_index_expects(struct system *s)
 	struct trace *t = s->trace;
 	struct recs *r = &s->recs;
 
+	r->n_known = t->n_expects;
 	r->expects = x_calloc(t->n_expects + 1, sizeof(*r->expects));
 	for (uint32_t i = 0; i < t->n_expects; i++)
 		if (t->expects[i].kind <= EXPECT_NO_COMPLETION)
@@ -266,15 +289,15 @@ void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t s
 	struct ticket *t = &r->tickets[ticket];
 	uint32_t node;
 
-	if (t->expect != TICKET_NONE) {
-		for (uint32_t i = t->expect; i < r->n_expects; i++) {
-			struct trace_expect *x = &s->trace->expects[r->expects[i]];
+	for (uint32_t i = t->expect; i < r->n_expects; i++) {
+		struct trace_expect *x = &s->trace->expects[r->expects[i]];
 
-			if (x->host != t->host || x->id != t->id)
-				break;
-			tell_expect(x, o, status, t->left == 1);
-		}
+		if (x->host != t->host || x->id != t->id)
+			break;
+		tell_expect(x, o, status, t->left == 1);
 	}
+	for (uint32_t i = t->late; i; i = r->late[i - 1])
+		tell_expect(&s->trace->expects[i - 1], o, status, t->left == 1);
 	node = ticket_done(r, ticket);
 	while (node)
 		release(s, ticket_next_waiter(r, &node), by);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workload.c - the CPU of a host and the program that it runs: the records of the trace
+ *
+ * One core. It posts work requests through the verbs calls (verbs.h), whose stores and register writes go out
+ * one a cycle in program order, and reads completions. A post takes post_cost before its first store and
+ * doorbell_cost before the register write; a completion takes poll_cost. Completions come before posts.
+ *
+ * Each QP runs its records in file order; among QPs the earliest start goes first, then the file's order. A post
+ * that finds the queue full, or its window, waits (a program would poll and try again) and rings for what `more`
+ * left unrung; a receive that finds the queue full waits apart, so that it does not hold up its QP's sends.
+ * Stores to memory (`mem`) and `dereg` belong to no queue and wait for themselves only.
+ *
+ * Each CQ that has something outstanding is polled: one poll a CQ waits at the memory until a completion is
+ * there. Spinning takes no time of the core. The consumer index is stored every ci_every completions.
+ *
+ * The calls themselves: workload_post.c. Not modelled: more than one core, event mode, cache misses of the program, the lock of a QP.
+ */
+#include "models/workload.h"
+
+#define T struct workload
+static const struct field workload_fields[] = {
+	PARAM_TIME(T, post_cost, 40 * PS_PER_NS, 0, PS_PER_S, "time of the core to build a work request",
+		   "declared: about 100 instructions of libmlx5"),
+	PARAM_TIME(T, doorbell_cost, 20 * PS_PER_NS, 0, PS_PER_S, "barrier before the doorbell", "declared"),
+	PARAM_TIME(T, poll_cost, 20 * PS_PER_NS, 0, PS_PER_S, "time of the core to take a completion apart", "declared"),
+	PARAM_TIME(T, dereg_cost, 1 * PS_PER_US, 0, PS_PER_S, "from a region's removal to the NIC's being told",
+		   "declared"),
+	PARAM(T, ci_every, 16, 1, 1u << 20, "CQE",
+	      "the consumer index is stored after so many completions, or a quarter of the CQ", "declared"),
+	PARAM_BOOL(T, refuse_misaligned, 0, "posts refuse atomics that are not 8-byte aligned, as soft-RoCE's do",
+		   "declared: off as in hardware, where the responder refuses"),
+	PORT_IN(T, rec, trace_rec, "records of the trace"),
+	PORT_IN(T, cpu_rsp, cpu_rsp, "completions that polls found"),
+	PORT_OUT(T, cpu_req, cpu_req, "accesses to memory and registers"),
+	PORT_OUT(T, mpt_cmd, mpt_cmd, "keys of regions that are gone"),
+	STAT(T, posts, "req", "work requests posted to send queues"),
+	STAT(T, recvs, "req", "receives posted during the run"),
+	STAT(T, refused, "req", "posts that returned an error"),
+	STAT(T, cqes, "CQE", "completions read"),
+	STAT(T, error_cqes, "CQE", "of these, with an error"),
+	STAT(T, doorbells, "db", "send doorbells rung"),
+	STAT(T, mem_b, "B", "stored by the program"),
+	SIGNAL(T, open_sends, 20, "send requests that are not completed"),
+	SIGNAL(T, open_recvs, 20, "receives that are not completed"),
+	SIGNAL(T, is_busy, 1, "the core is at work"),
+	FIELDS_END
+};
+#undef T
+
+/* ---- records that come ---- */
+
+void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi)
+{
+	struct drv_cq *cq = &h->cq[cqi];
+
+	if (cq->is_polling || cq->outstanding == 0)
+		return;
+	cq->is_polling = true;
+	cq->next_poll = 0;
+	if (w->poll_head)
+		h->cq[w->poll_tail - 1].next_poll = cqi + 1;
+	else
+		w->poll_head = cqi + 1;
+	w->poll_tail = cqi + 1;
+}
+
+static bool is_queued(const struct rec *c)
+{
+	return c->kind == REC_POST || c->kind == REC_RECV;
+}
+
+static void make_ready(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct recs *r = &h->system->recs;
+	struct rec *c = rec_at(r, handle);
+	uint64_t from = max_u64(c->at_ps, c->n_dep ? c->wait_ps : 0);
+
+	c->start_ps = from + c->delay_ps < from ? TIME_NEVER - 1 : from + c->delay_ps;
+	c->is_ready = true;
+	if (!is_queued(c) || w->wq[c->qpi].head == handle)
+		ready_push(r, &w->ready, handle);
+}
+
+static void arrive(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct recs *r = &h->system->recs;
+	struct rec *c = rec_at(r, handle);
+
+	c->is_here = true;
+	c->next = REC_NONE;
+	if (is_queued(c)) {
+		struct work_queue *q = &w->wq[c->qpi];
+
+		if (q->head)
+			rec_at(r, q->tail)->next = handle;
+		else
+			q->head = handle;
+		q->tail = handle;
+	}
+	if (c->n_wait == 0 && !c->is_inboxed)
+		make_ready(w, h, handle);
+}
+
+/* Records whose last dependency was met at an earlier time stamp; the others stay for the next cycle. */
+static void take_inbox(struct workload *w, struct host *h)
+{
+	struct recs *r = &h->system->recs;
+	uint32_t handle = h->inbox;
+
+	h->inbox = REC_NONE;
+	while (handle) {
+		struct rec *c = rec_at(r, handle);
+		uint32_t next = c->inbox;
+
+		if (c->wait_ps >= w->b.now_ps) {
+			c->inbox = h->inbox;
+			h->inbox = handle;
+		} else {
+			c->is_inboxed = false;
+			if (c->is_here)
+				make_ready(w, h, handle);
+		}
+		handle = next;
+	}
+}
+
+/* ---- completions ---- */
+
+static void retire(struct workload *w, struct host *h, const struct wc *wc)
+{
+	struct system *s = h->system;
+	struct work_queue *q = &w->wq[wc->qpi];
+	struct wr_entry e;
+	bool is_last;
+
+	do {
+		is_last = verbs_retire(h, wc, &e);
+		if (wc->is_recv) {
+			struct op_row *row = oplog_row(s->oplog, e.op);
+
+			row->bytes = wc->byte_len;
+			if (wc->opcode == CQE_RESP_WR_IMM)
+				row->opcode = OP_RECV_WITH_IMM;
+			w->open_recvs--;
+		} else {
+			w->open_sends--;
+		}
+		oplog_close(s->oplog, e.op, is_last ? wc->status : WC_SUCCESS, w->b.now_ps);
+		system_outcome(s, e.ticket, is_last ? OUTCOME_COMPLETED : OUTCOME_COVERED, wc->status, &w->b);
+	} while (!is_last);
+	if (wc->is_recv) {
+		workload_unpark(w, h, q);
+	} else if (q->is_blocked) {
+		q->is_blocked = false;
+		ready_push(&s->recs, &w->ready, q->head);
+	}
+}
+
+static void take_completion(struct workload *w, struct host *h, const struct cpu_rsp *rsp)
+{
+	uint32_t cqi = rsp->tag;
+	struct drv_cq *cq = &h->cq[cqi];
+	struct cpu_list *l = new_list(w);
+	struct wc wc;
+
+	verbs_consume(h, cqi, rsp->data, &wc);
+	w->cqes++;
+	w->error_cqes += wc.status != WC_SUCCESS;
+	retire(w, h, &wc);
+	if (cq->ci - cq->ci_written >= min_u64(w->ci_every, max_u64(1, h->nic->cq[cqi].depth / 4)))
+		verbs_update_ci(h, cqi, l);
+	spend(w, w->poll_cyc);
+	workload_want_poll(w, h, cqi);
+}
+
+/* ---- the core ---- */
+
+static uint64_t push_access(struct workload *w)
+{
+	const struct cpu_req *q = &w->list->req[w->at];
+
+	if (!chan_can_push(w->cpu_req))
+		return chan_stall(w->cpu_req);
+	cpu_req_push(w->cpu_req, q);
+	w->at++;
+	spend(w, w->at < w->list->n && w->list->req[w->at].kind == CPU_MMIO ? w->doorbell_cyc : 1);
+	if (w->at == w->list->n && w->n_drop)
+		spend(w, w->dereg_cyc);
+	return w->free_cyc;
+}
+
+static uint64_t push_poll(struct workload *w, struct host *h)
+{
+	uint32_t cqi = w->poll_head - 1;
+
+	if (!chan_can_push(w->cpu_req))
+		return chan_stall(w->cpu_req);
+	w->poll_head = h->cq[cqi].next_poll;
+	verbs_poll_cq(h, cqi, new_list(w));
+	return push_access(w);
+}
+
+/* One thing at a time; returns when the core wants to go on. */
+static uint64_t run_core(struct workload *w, struct host *h)
+{
+	struct recs *r = &h->system->recs;
+	const struct cpu_rsp *rsp;
+
+	if (w->b.cycle < w->free_cyc)
+		return w->free_cyc;
+	if (w->at < w->list->n)
+		return push_access(w);
+	if (w->n_drop)
+		return workload_drop_keys(w);
+	rsp = cpu_rsp_peek(w->cpu_rsp);
+	if (rsp) {
+		take_completion(w, h, rsp);
+		chan_pop(w->cpu_rsp);
+		return w->free_cyc;
+	}
+	if (w->poll_head)
+		return push_poll(w, h);
+	if (w->storing) {
+		workload_store(w, h);
+		return w->list->n ? push_access(w) : w->b.cycle + 1;
+	}
+	if (!w->ready)
+		return CYCLE_NEVER;
+	if (rec_at(r, w->ready)->start_ps > w->b.now_ps)
+		return block_cycle_at(&w->b, rec_at(r, w->ready)->start_ps);
+	workload_run(w, h, ready_pop(r, &w->ready));
+	return max_u64(w->free_cyc, w->b.cycle + 1);
+}
+
+static uint64_t workload_step(struct block *b)
+{
+	struct workload *w = (struct workload *)b;
+	struct host *h = b->env;
+	const struct trace_rec *rec;
+	uint64_t next;
+
+	take_inbox(w, h);
+	rec = trace_rec_peek(w->rec);
+	if (rec) {
+		arrive(w, h, rec->rec);
+		chan_pop(w->rec);
+	}
+	next = run_core(w, h);
+	w->is_busy = w->at < w->list->n || w->free_cyc > b->cycle;
+	return h->inbox ? min_u64(next, b->cycle + 1) : next;
+}
+
+static void workload_build(struct block *b)
+{
+	struct workload *w = (struct workload *)b;
+	struct host *h = b->env;
+
+	w->wq = block_alloc(b, h->nic->n_qp, sizeof(*w->wq));
+	w->list = block_alloc(b, 1, sizeof(*w->list));
+	w->post_cyc = block_cycles_of_ps(b, w->post_cost);
+	w->doorbell_cyc = block_cycles_of_ps(b, w->doorbell_cost);
+	w->poll_cyc = block_cycles_of_ps(b, w->poll_cost);
+	w->dereg_cyc = block_cycles_of_ps(b, w->dereg_cost);
+	h->cpu = b;
+	h->refuse_misaligned = w->refuse_misaligned;
+}
+
+/* Once a run: the records read before time 0 are taken over, and receives posted by then are waited for. */
+static void workload_reset(struct block *b)
+{
+	struct workload *w = (struct workload *)b;
+	struct host *h = b->env;
+
+	new_list(w);
+	w->free_cyc = 0;
+	w->ready = w->storing = REC_NONE;
+	w->poll_head = w->n_drop = 0;
+	w->open_sends = w->open_recvs = 0;
+	for (uint32_t i = 0; i < h->nic->n_qp; i++)
+		w->open_recvs += h->qp[i].rq.head - h->qp[i].rq.tail;
+	for (uint32_t i = 0; i < h->nic->n_cq; i++)
+		workload_want_poll(w, h, i);
+	for (uint32_t handle = h->primed_head, next; handle; handle = next) {
+		next = rec_at(&h->system->recs, handle)->next;
+		arrive(w, h, handle);
+	}
+	h->primed_head = REC_NONE;
+}
+
+const struct block_class workload_class = {
+	.name = "workload", .impl = "c", .size = sizeof(struct workload), .fields = workload_fields,
+	.doc = "the CPU of a host: runs the trace's records, posting requests and reading completions",
+	.build = workload_build, .reset = workload_reset, .step = workload_step,
+};

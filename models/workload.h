@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workload.h - the struct of the CPU's block, shared by its two files: the core, and the calls it makes
+ */
+#ifndef MODELS_WORKLOAD_H
+#define MODELS_WORKLOAD_H
+
+#include "models/msg.h"
+#include "models/setup.h"
+
+/* A QP's records. */
+struct work_queue {
+	uint32_t head, tail;	/* in file order */
+	uint32_t parked, parked_tail; /* receives that wait for room */
+	bool is_blocked;	/* the first waits for room or its window */
+	bool is_parked_ready;	/* the first parked one is among those that can run */
+};
+
+struct workload {
+	struct block b;
+	/* parameters */
+	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost;
+	uint32_t ci_every;
+	bool refuse_misaligned;
+	/* ports */
+	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd;
+	/* state */
+	struct work_queue *wq;	/* per QP */
+	uint32_t ready;		/* heap of records that can run */
+	struct cpu_list *list;	/* accesses of the call under way */
+	uint32_t at;		/* the next of them */
+	uint64_t free_cyc;	/* the core does something until then */
+	uint32_t storing;	/* MEM record under way, or REC_NONE */
+	uint64_t stored;	/* of its bytes */
+	uint32_t drop_key[2], n_drop; /* keys that the NIC is to forget */
+	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
+	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc; /* the parameters, in cycles */
+	/* statistics */
+	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b;
+	/* waves */
+	uint32_t open_sends, open_recvs; /* posted, not completed */
+	bool is_busy;
+};
+
+/* The core is busy for so many cycles, at least one. */
+static inline void spend(struct workload *w, uint64_t cyc)
+{
+	w->free_cyc = w->b.cycle + max_u64(cyc, 1);
+}
+
+/* Start a call: its accesses follow when the core is free. */
+static inline struct cpu_list *new_list(struct workload *w)
+{
+	w->list->n = 0;
+	w->at = 0;
+	return w->list;
+}
+
+/* A CQ has something outstanding: poll it, unless that is being done. */
+void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi);
+
+/* Run a record that was taken from the ready ones. */
+void workload_run(struct workload *w, struct host *h, uint32_t handle);
+
+/* A receive of this QP was retired: the first parked one may have room now. */
+void workload_unpark(struct workload *w, struct host *h, struct work_queue *q);
+
+/* The next stores of the MEM record under way, as many as a list takes. */
+void workload_store(struct workload *w, struct host *h);
+
+/* The stores of a dereg have landed by now: have the NIC forget the keys. */
+uint64_t workload_drop_keys(struct workload *w);
+
+#endif

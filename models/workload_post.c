@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workload_post.c - the calls that the CPU makes for a record: posts, receives, stores, deregistration
+ */
+#include "models/workload.h"
+
+#define STORE_BYTES 64u
+
+/* The first record of a QP is done or parked: the next one's turn. */
+static void next_of_queue(struct workload *w, struct host *h, struct work_queue *q)
+{
+	struct recs *r = &h->system->recs;
+
+	q->head = rec_at(r, q->head)->next;
+	if (q->head && rec_at(r, q->head)->is_ready)
+		ready_push(r, &w->ready, q->head);
+}
+
+static void refuse(struct workload *w, struct host *h, const struct rec *c)
+{
+	w->refused++;
+	system_outcome(h->system, c->ticket, OUTCOME_REFUSED, 0, &w->b);
+}
+
+/* The record waits until something of its QP is retired; what was not rung for is rung for now. */
+static void block_post(struct workload *w, struct host *h, uint32_t qpi)
+{
+	struct cpu_list *l = new_list(w);
+
+	w->wq[qpi].is_blocked = true;
+	verbs_ring(h, qpi, l);
+	if (l->n) {
+		w->doorbells++;
+		spend(w, 1);
+	}
+}
+
+static void run_post(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct recs *r = &h->system->recs;
+	struct rec *c = rec_at(r, handle);
+	uint64_t in_flight = c->done - (c->repeat - r->tickets[c->ticket].left);
+	struct sge sge[MAX_SGE];
+	struct send_wr wr;
+	int err;
+
+	rec_send_wr(h->system, c, sge, &wr);
+	err = verbs_check_send(h, c->qpi, &wr);
+	if (in_flight >= c->window || err == ENOMEM) {
+		block_post(w, h, c->qpi);
+		return;
+	}
+	spend(w, w->post_cyc);
+	if (err) {
+		refuse(w, h, c);
+	} else {
+		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), w->b.now_ps);
+
+		verbs_post_send(h, c->qpi, &wr, op, new_list(w));
+		workload_want_poll(w, h, h->nic->qp[c->qpi].scq);
+		w->posts++;
+		w->open_sends++;
+		w->doorbells += !(wr.flags & WR_MORE);
+	}
+	if (++c->done < c->repeat) {
+		c->start_ps = w->b.now_ps;
+		ready_push(r, &w->ready, handle);
+		return;
+	}
+	next_of_queue(w, h, &w->wq[c->qpi]);
+	rec_free(r, handle, &w->b);
+}
+
+static void park(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct recs *r = &h->system->recs;
+	struct rec *c = rec_at(r, handle);
+	struct work_queue *q = &w->wq[c->qpi];
+
+	next_of_queue(w, h, q);
+	c->is_parked = true;
+	c->next = REC_NONE;
+	if (q->parked)
+		rec_at(r, q->parked_tail)->next = handle;
+	else
+		q->parked = handle;
+	q->parked_tail = handle;
+}
+
+/* True when it was posted or refused, false when it has to wait for room. */
+static bool run_recv(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct rec *c = rec_at(&h->system->recs, handle);
+	struct work_queue *q = &w->wq[c->qpi];
+	struct sge sge[MAX_SGE];
+	struct recv_wr wr;
+	int err;
+
+	if (q->parked && !c->is_parked)
+		return false;
+	rec_recv_wr(c, sge, &wr);
+	err = verbs_check_recv(h, c->qpi, &wr);
+	if (err == ENOMEM)
+		return false;
+	spend(w, w->post_cyc);
+	if (err) {
+		refuse(w, h, c);
+	} else {
+		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), w->b.now_ps);
+
+		verbs_post_recv(h, c->qpi, &wr, op, new_list(w));
+		workload_want_poll(w, h, h->nic->qp[c->qpi].rcq);
+		w->recvs++;
+		w->open_recvs++;
+	}
+	return true;
+}
+
+void workload_unpark(struct workload *w, struct host *h, struct work_queue *q)
+{
+	if (!q->parked || q->is_parked_ready)
+		return;
+	q->is_parked_ready = true;
+	ready_push(&h->system->recs, &w->ready, q->parked);
+}
+
+static void run_queued_recv(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct recs *r = &h->system->recs;
+	struct rec *c = rec_at(r, handle);
+	struct work_queue *q = &w->wq[c->qpi];
+
+	if (!run_recv(w, h, handle)) {
+		if (c->is_parked)
+			q->is_parked_ready = false;
+		else
+			park(w, h, handle);
+		return;
+	}
+	if (c->is_parked) {
+		q->is_parked_ready = false;
+		q->parked = c->next;
+		workload_unpark(w, h, q);
+	} else {
+		next_of_queue(w, h, q);
+	}
+	rec_free(r, handle, &w->b);
+}
+
+/* ---- stores of the program, regions that go ---- */
+
+void workload_store(struct workload *w, struct host *h)
+{
+	struct recs *r = &h->system->recs;
+	struct rec *c = rec_at(r, w->storing);
+	struct cpu_list *l = new_list(w);
+
+	while (l->n < CPU_LIST_MAX && w->stored < c->mem_len) {
+		struct cpu_req *q = &l->req[l->n++];
+		uint64_t pa = space_pa(h->space, c->mem_va + w->stored, NULL);
+		uint64_t n = min_u64(c->mem_len - w->stored, STORE_BYTES - pa % STORE_BYTES);
+
+		*q = (struct cpu_req){ .addr = pa, .op = OP_NONE, .kind = CPU_STORE, .len = (uint8_t)n };
+		if (c->mem_bytes)
+			memcpy(q->data, c->mem_bytes + w->stored, n);
+		else
+			memset(q->data, c->mem_byte, n);
+		w->stored += n;
+	}
+	if (w->stored < c->mem_len)
+		return;
+	w->mem_b += c->mem_len;
+	rec_free(r, w->storing, &w->b);
+	w->storing = REC_NONE;
+}
+
+static void run_dereg(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct rec *c = rec_at(&h->system->recs, handle);
+	const struct verbs_mr *mr = &h->system->mrs[c->mr];
+
+	verbs_dereg_mr(h, mr, new_list(w));
+	w->drop_key[0] = mr->lkey;
+	w->drop_key[1] = mr->rkey;
+	w->n_drop = mr->lkey == mr->rkey ? 1 : 2;
+	rec_free(&h->system->recs, handle, &w->b);
+}
+
+uint64_t workload_drop_keys(struct workload *w)
+{
+	if (!chan_can_push(w->mpt_cmd))
+		return chan_stall(w->mpt_cmd);
+	mpt_cmd_push(w->mpt_cmd, &(struct mpt_cmd){ .key = w->drop_key[--w->n_drop] });
+	spend(w, 1);
+	return w->free_cyc;
+}
+
+void workload_run(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct rec *c = rec_at(&h->system->recs, handle);
+
+	switch (c->kind) {
+	case REC_POST:
+		run_post(w, h, handle);
+		break;
+	case REC_RECV:
+		run_queued_recv(w, h, handle);
+		break;
+	case REC_MEM:
+		w->storing = handle;
+		w->stored = 0;
+		break;
+	default:
+		SIM_CHECK(c->kind == REC_DEREG, w);
+		run_dereg(w, h, handle);
+	}
+}
