@@ -34,6 +34,9 @@ static bool check_support(const struct trace *t, struct err *e)
 	for (uint32_t i = 0; i < t->n_cqs; i++)
 		if (t->cqs[i].is_event)
 			return unsupported(t, t->cqs[i].line, "a CQ with mode=event", e);
+	for (uint32_t i = 0; i < t->n_expects; i++)
+		if (t->expects[i].kind == EXPECT_EVENT)
+			return unsupported(t, t->expects[i].line, "expect event", e);
 	for (uint32_t i = 0; i < t->n_qps; i++) {
 		const struct trace_qp *q = &t->qps[i];
 		char what[64];
