@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_wire.c - propagation to the picosecond, no throttling by length, and each impairment
+ */
+#include <string.h>
+
+#include "models/wire.h"
+#include "testbench/pkt_util.h"
+#include "testbench/tb.h"
+
+extern CU_TestInfo test_wire_tests[];
+extern const struct block_class wire_class;
+
+struct bench {
+	struct tb t;
+	struct tb_port *a_in, *b_in, *a_out, *b_out;
+	struct pool *pool;
+	struct pkt_bench packets;
+};
+
+static void bench_start(struct bench *b, const char *const *sets, struct wire_env *env, uint32_t buffers)
+{
+	tb_init(&b->t, &wire_class, env, sets);
+	b->a_in = tb_source(&b->t, "a_in");
+	b->b_in = tb_source(&b->t, "b_in");
+	b->a_out = tb_sink(&b->t, "a_out");
+	b->b_out = tb_sink(&b->t, "b_out");
+	b->pool = pool_create(&b->a_in->b, buffers, packet_buf_size(4096));
+	pkt_bench_init(&b->packets, false);
+	tb_start(&b->t);
+}
+
+/* Frame 'i' of those sent every 'cycles' cycles (4 ns): PSN i, starting at the edge at which it is pushed. */
+static void send(struct bench *b, struct tb_port *in, uint32_t i, uint32_t cycles, uint32_t len)
+{
+	uint64_t at = (uint64_t)i * cycles;
+	struct frame f = { .buf = pkt_in_pool(b->pool, &b->packets, 0, IB_RC | IB_SEND_ONLY, i, len) };
+	const struct packet *p = buf_data(&b->t.sim, f.buf);
+
+	f.first_ps = at * 4000;
+	f.last_ps = f.first_ps + (p->len + 12u) * 80;
+	tb_send_at(in, at, &f);
+}
+
+static uint32_t psn_of(const struct bench *b, const struct frame *f)
+{
+	const struct packet *p = buf_data(&b->t.sim, f->buf);
+	struct hdr_bth bth;
+
+	hdr_bth_decode(&bth, p->data + p->l4);
+	return bth.psn;
+}
+
+/* Whether the frame's bytes are those that were sent with its PSN. */
+static bool is_intact(struct bench *b, const struct frame *f, uint32_t len)
+{
+	static union {
+		struct packet p;
+		uint8_t room[8192];
+	} u;
+	const struct packet *p = buf_data(&b->t.sim, f->buf);
+
+	pkt_build(&u.p, &b->packets, 0, IB_RC | IB_SEND_ONLY, psn_of(b, f), len);
+	return p->len == u.p.len && memcmp(p->data, u.p.data, p->len) == 0 && !p->is_altered;
+}
+
+static void frames_arrive_after_the_propagation_time(void)
+{
+	static const char *const sets[] = { "wire.length=100m", "wire.delay=33ns", NULL };
+	struct bench b;
+
+	bench_start(&b, sets, NULL, 40);
+	for (uint32_t i = 0; i < 20; i++) {
+		send(&b, b.a_in, i, 30, 100);
+		send(&b, b.b_in, i, 30, 40);
+	}
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, 20);
+	CU_ASSERT_EQUAL_FATAL(b.a_out->n_received, 20);
+	for (uint32_t i = 0; i < 20; i++) {
+		const struct frame *f = tb_got(b.b_out, i);
+
+		CU_ASSERT_EQUAL(f->first_ps, i * 120000ull + 533000);
+		CU_ASSERT_EQUAL(psn_of(&b, f), i);
+		CU_ASSERT(is_intact(&b, f, 100));
+		/* taken by the sink at the first edge at or after the last bit */
+		CU_ASSERT_EQUAL(b.b_out->cycle[i], ceil_div(f->last_ps, 4000));
+		CU_ASSERT(is_intact(&b, tb_got(b.a_out, i), 40));
+	}
+	/* the senders' buffers are free, the wire's are the receivers' now */
+	CU_ASSERT_EQUAL(b.pool->in_use, 0);
+	tb_end(&b.t);
+}
+
+static void long_cable_does_not_throttle(void)
+{
+	static const char *const sets[] = { "wire.length=20km", NULL };
+	struct bench b;
+	const uint32_t n = 5000;
+
+	/* 84 bytes every 8 ns: 100 us hold 12,500 of them */
+	bench_start(&b, sets, NULL, n);
+	for (uint32_t i = 0; i < n; i++)
+		send(&b, b.a_in, i, 2, 0);
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frame *f = tb_got(b.b_out, i);
+
+		CU_ASSERT_EQUAL(b.b_out->cycle[i], ceil_div(f->last_ps, 4000));
+		CU_ASSERT_EQUAL(f->first_ps, i * 8000ull + 100000000);
+	}
+	tb_end(&b.t);
+}
+
+static void any_stalls_lose_nothing(void)
+{
+	for (unsigned in = 0; in < 4; in++)
+		for (unsigned out = 0; out < 4; out++) {
+			char set_in[64], set_out[64];
+			const char *const sets[] = { set_in, set_out, NULL };
+			struct bench b;
+
+			tb_stall_sets(&wire_class, in, out, set_in, set_out);
+			bench_start(&b, sets, NULL, 200);
+			for (uint32_t i = 0; i < 100; i++) {
+				send(&b, b.a_in, i, 3, 0);
+				send(&b, b.b_in, i, 3, 0);
+			}
+			tb_run(&b.t);
+			CU_ASSERT_EQUAL(b.a_out->n_received, 100);
+			CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, 100);
+			for (uint32_t i = 0; i < 100; i++)
+				CU_ASSERT_EQUAL(psn_of(&b, tb_got(b.b_out, i)), i);
+			tb_end(&b.t);
+		}
+}
+
+/* ---- rules of the trace ---- */
+
+static void rules_hit_exactly_the_nth_frames(void)
+{
+	static const uint64_t drop[] = { 1, 4 }, dup[] = { 2 }, corrupt[] = { 5 }, delay[] = { 6 };
+	static const struct wire_rule rules[] = {
+		{ WIRE_DROP, 0, drop, 2 }, { WIRE_DUP, 0, dup, 1 }, { WIRE_CORRUPT, 0, corrupt, 1 },
+		{ WIRE_DELAY, 2 * PS_PER_US, delay, 1 }
+	};
+	/* PSNs from 0: frame n has PSN n - 1 */
+	static const uint32_t want[] = { 1, 1, 2, 4, 6, 7, 5 };
+	struct wire_env env = { .rules = { rules, NULL }, .n_rules = { 4, 0 } };
+	struct bench b;
+
+	bench_start(&b, NULL, &env, 16);
+	for (uint32_t i = 0; i < 8; i++) {
+		send(&b, b.a_in, i, 30, 100);
+		send(&b, b.b_in, i, 30, 100);
+	}
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL(b.a_out->n_received, 8);
+	CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, ARRAY_LEN(want));
+	for (uint32_t i = 0; i < ARRAY_LEN(want); i++) {
+		const struct frame *f = tb_got(b.b_out, i);
+		const struct packet *p = buf_data(&b.t.sim, f->buf);
+
+		CU_ASSERT_EQUAL(psn_of(&b, f), want[i]);
+		CU_ASSERT_EQUAL(p->is_altered, want[i] == 4);
+		CU_ASSERT_EQUAL(is_intact(&b, f, 100), want[i] != 4);
+	}
+	CU_ASSERT_EQUAL(((const struct frame *)tb_got(b.b_out, 6))->first_ps, 5 * 120000 + 10000 + 2 * PS_PER_US);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "lost"), 2);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "duplicated"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "corrupted"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "delayed"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "frames_ab"), 8);
+	tb_end(&b.t);
+}
+
+static void damaged_frame_always_fails_the_icrc(void)
+{
+	static const char *const sets[] = { "wire.corrupt=1", NULL };
+	struct bench b;
+	unsigned caught = 0;
+
+	bench_start(&b, sets, NULL, 500);
+	for (uint32_t i = 0; i < 500; i++)
+		send(&b, b.a_in, i, 30, i % 100);
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, 500);
+	for (uint32_t i = 0; i < 500; i++) {
+		const struct frame *f = tb_got(b.b_out, i);
+		const struct packet *p = buf_data(&b.t.sim, f->buf);
+		struct packet_view v;
+
+		CU_ASSERT(p->is_altered);
+		caught += packet_parse(p, &v) != DROP_NONE || !packet_icrc_ok(p, &v);
+	}
+	CU_ASSERT_EQUAL(caught, 500);
+	tb_end(&b.t);
+}
+
+/* ---- probabilities ---- */
+
+struct outcome {
+	uint32_t n, psn[2200];
+	uint64_t lost, duplicated, delayed;
+};
+
+static void run_lossy(const char *const *sets, uint32_t n_back, struct outcome *o)
+{
+	struct bench b;
+
+	bench_start(&b, sets, NULL, 1000 + n_back);
+	for (uint32_t i = 0; i < 1000; i++)
+		send(&b, b.a_in, i, 30, 0);
+	for (uint32_t i = 0; i < n_back; i++)
+		send(&b, b.b_in, i, 30, 0);
+	tb_run(&b.t);
+	memset(o, 0, sizeof(*o));
+	o->n = b.b_out->n_received;
+	for (uint32_t i = 0; i < o->n; i++)
+		o->psn[i] = psn_of(&b, tb_got(b.b_out, i));
+	o->lost = tb_stat(&b.t, "lost");
+	o->duplicated = tb_stat(&b.t, "duplicated");
+	o->delayed = tb_stat(&b.t, "delayed");
+	tb_end(&b.t);
+}
+
+static void probabilities_hit_about_as_often_as_asked(void)
+{
+	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.05", "wire.reorder=0.2", NULL };
+	static struct outcome o;
+	unsigned backwards = 0;
+
+	run_lossy(sets, 0, &o);
+	/* five standard deviations around the mean */
+	CU_ASSERT(o.lost > 52 && o.lost < 148);
+	CU_ASSERT(o.duplicated > 10 && o.duplicated < 90);
+	CU_ASSERT(o.delayed > 115 && o.delayed < 250);
+	CU_ASSERT_EQUAL(o.n, 1000 - o.lost + o.duplicated);
+	for (uint32_t i = 1; i < o.n; i++)
+		backwards += o.psn[i] < o.psn[i - 1];
+	CU_ASSERT(backwards > 50);
+}
+
+static void one_direction_does_not_move_the_others_fate(void)
+{
+	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.05", "wire.reorder=0.2", NULL };
+	static struct outcome one, both;
+
+	run_lossy(sets, 0, &one);
+	run_lossy(sets, 700, &both);
+	CU_ASSERT_EQUAL(one.n, both.n);
+	CU_ASSERT_EQUAL(memcmp(one.psn, both.psn, sizeof(one.psn)), 0);
+	/* and the comparison can fail: another rate, another fate */
+	run_lossy((const char *const[]){ "wire.loss=0.11", NULL }, 0, &both);
+	CU_ASSERT_NOT_EQUAL(memcmp(one.psn, both.psn, sizeof(one.psn)), 0);
+}
+
+static void clean_wire_alters_nothing(void)
+{
+	static struct outcome o;
+
+	run_lossy(NULL, 0, &o);
+	CU_ASSERT_EQUAL(o.n, 1000);
+	CU_ASSERT_EQUAL(o.lost + o.duplicated + o.delayed, 0);
+	for (uint32_t i = 0; i < o.n; i++)
+		CU_ASSERT_EQUAL(o.psn[i], i);
+}
+
+CU_TestInfo test_wire_tests[] = {
+	{ "frames_arrive_after_the_propagation_time", frames_arrive_after_the_propagation_time },
+	{ "long_cable_does_not_throttle", long_cable_does_not_throttle },
+	{ "any_stalls_lose_nothing", any_stalls_lose_nothing },
+	{ "rules_hit_exactly_the_nth_frames", rules_hit_exactly_the_nth_frames },
+	{ "damaged_frame_always_fails_the_icrc", damaged_frame_always_fails_the_icrc },
+	{ "probabilities_hit_about_as_often_as_asked", probabilities_hit_about_as_often_as_asked },
+	{ "one_direction_does_not_move_the_others_fate", one_direction_does_not_move_the_others_fate },
+	{ "clean_wire_alters_nothing", clean_wire_alters_nothing },
+	CU_TEST_INFO_NULL
+};
