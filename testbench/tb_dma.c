@@ -4,16 +4,28 @@
  */
 #include "testbench/tb_dma.h"
 
-/* Let the answer queued last change places with one that was not sent. */
-static void shuffle(struct tb_dma *d)
+/*
+ * Queue an answer for some later cycle, none before that of the one in front of it, and let it change places with
+ * one that is not due either. What is due may have been sent at this very edge, or not yet, by the order of steps.
+ */
+static void answer(struct tb_dma *d, uint64_t now, const struct dma_rsp *m)
 {
-	struct dma_rsp *q = (struct dma_rsp *)(void *)d->rsp->queue;
-	uint32_t last = d->rsp->n_queued - 1;
-	uint32_t other = d->rsp->n_sent + (uint32_t)rng_below(&d->rng, d->rsp->n_queued - d->rsp->n_sent);
-	struct dma_rsp m = q[last];
+	struct tb_port *p = d->rsp;
+	uint64_t at = now + 1 + (d->max_delay ? rng_below(&d->rng, d->max_delay) : 0);
+	uint32_t first, last = p->n_queued, other;
+	struct dma_rsp *q;
 
+	if (last && p->not_before[last - 1] > at)
+		at = p->not_before[last - 1];
+	tb_send_at(p, at, m);
+	if (!d->max_delay)
+		return;
+	for (first = last; first > 0 && p->not_before[first - 1] > now; first--)
+		;
+	q = (struct dma_rsp *)(void *)p->queue;
+	other = first + (uint32_t)rng_below(&d->rng, last - first + 1);
 	q[last] = q[other];
-	q[other] = m;
+	q[other] = *m;
 }
 
 void tb_dma_react(struct tb *t, struct tb_port *p, const void *msg)
@@ -37,10 +49,5 @@ void tb_dma_react(struct tb *t, struct tb_port *p, const void *msg)
 	d->n_reads += !r->is_write;
 	if (r->is_write)
 		buf_unref(&p->b, r->buf);
-	if (!d->max_delay) {
-		tb_send(d->rsp, &rsp);
-		return;
-	}
-	tb_send_at(d->rsp, p->b.cycle + 1 + rng_below(&d->rng, d->max_delay), &rsp);
-	shuffle(d);
+	answer(d, p->b.cycle, &rsp);
 }
