@@ -2,11 +2,11 @@
 /*
  * cqe_writer.c - writes completion queue entries into rings in host memory
  *
- * Modelled: 64 B CQEs in the mlx5 shape (rdma-core mlx5dv.h, mlx5_cqe64 and mlx5_err_cqe; big-endian), the
- * owner bit, and overflow: the consumer index is known as of the last read of the CQ's doorbell record, which
- * is read again when the ring seems full; everything waits for that read. A CQE that finds the ring full even
- * so is lost and counted. Requester and responder take turns. Not modelled: moderation, event queues, CQE
- * compression. One CQE a cycle.
+ * Modelled: 64 B CQEs in the mlx5 shape (rdma-core mlx5dv.h, mlx5_cqe64 and mlx5_err_cqe;
+ * big-endian), the owner bit, and overflow: the consumer index is known as of the last read of the
+ * CQ's doorbell record, which is read again when the ring seems full; everything waits for that
+ * read. A CQE that finds the ring full even so is lost and counted. Requester and responder take
+ * turns. Not modelled: moderation, event queues, CQE compression. One CQE a cycle.
  */
 #include "models/hdr.h"
 #include "models/msg.h"
@@ -29,7 +29,8 @@ struct cqe_writer {
 	struct pool *pool;
 	uint32_t *pi, *ci;	/* per CQ: CQEs written; consumer index last read */
 	bool turn_rsp;		/* the responder goes first when both have something */
-	bool dbr_busy, dbr_fresh; /* a doorbell record is being read; has been read for the CQE that waits */
+	/* a doorbell record is being read; has been read for the CQE that waits */
+	bool dbr_busy, dbr_fresh;
 	uint32_t dbr_buf, dbr_cqi;
 	/* statistics */
 	uint64_t cqes, errors, dbr_reads, overflows;
@@ -83,7 +84,8 @@ static void write_cqe(struct cqe_writer *w, const struct cqe_req *r)
 	const struct cq_attr *cq = &nic->cq[r->cqi];
 	struct dma_req d = {
 		.addr = cq->pa + (w->pi[r->cqi] & (cq->depth - 1)) * CQE_BYTES,
-		.key = KEY_PHYS, .len = CQE_BYTES, .buf = pool_alloc(w->pool), .tag = TAG_CQE, .is_write = 1,
+		.key = KEY_PHYS, .len = CQE_BYTES, .buf = pool_alloc(w->pool), .tag = TAG_CQE,
+		.is_write = 1,
 		.cls = DMA_CQE, .op = r->op,
 	};
 
@@ -118,7 +120,7 @@ static void take_dma_rsp(struct cqe_writer *w)
 		const uint8_t *dbr = buf_data(w->b.sim, w->dbr_buf);
 		uint32_t pi = w->pi[w->dbr_cqi];
 
-		/* the full index: the latest one with these 24 bits that is not ahead of the producer */
+		/* the latest index with these 24 bits that is not ahead of the producer */
 		w->ci[w->dbr_cqi] = pi - ((pi - (uint32_t)hdr_get(dbr, 0, 32)) & CI_MASK);
 		buf_unref(&w->b, w->dbr_buf);
 		w->dbr_busy = false;
@@ -196,7 +198,8 @@ static void cqe_writer_reset(struct block *b)
 }
 
 const struct block_class cqe_writer_class = {
-	.name = "cqe_writer", .impl = "c", .size = sizeof(struct cqe_writer), .fields = cqe_writer_fields,
+	.name = "cqe_writer", .impl = "c", .size = sizeof(struct cqe_writer),
+	.fields = cqe_writer_fields,
 	.doc = "writes completions into rings in host memory, watching for overflow",
 	.build = cqe_writer_build, .reset = cqe_writer_reset, .step = cqe_writer_step,
 };

@@ -2,105 +2,51 @@
 /*
  * dma_engine.c - moves data between the NIC's buffers and host memory
  *
- * Clients are granted round robin into two queues: requests with a key are translated page by page, several
- * requests ahead of the one that is being sent; requests with bus addresses have a queue of their own, so that
- * the translation tables can be read while requests wait for them. A queue is sent in order: what a client
- * writes lands in its order, and a client that changes queues waits until its requests left the other one.
+ * Clients are granted round robin into two queues: requests with a key are translated page by page,
+ * several requests ahead of the one that is being sent; requests with bus addresses have a queue of
+ * their own, so that the translation tables can be read while requests wait for them. A queue is
+ * sent in order: what a client writes lands in its order, and a client that changes queues waits
+ * until its requests left the other one.
  *
- * Modelled: cuts at the maximum read request and at 4 KiB, a tag for every read on the way, reassembly, times
- * a segment and a request (as measured devices have), data path width: writes take ceil(n / width) cycles when
- * sent, reads when their completion arrives. A write's answer comes when its last TLP entered the link, a
- * read's when all of its bytes are there. A request whose translation fails does nothing more and is answered
- * with the status once its reads on the way are back; of a write that fails on a later page, the pages before
- * may have been written. Not modelled: completion timeouts, poisoned data, relaxed ordering.
+ * Modelled: cuts at the maximum read request and at 4 KiB, a tag for every read on the way,
+ * reassembly, times a segment and a request (as measured devices have), data path width: writes
+ * take ceil(n / width) cycles when sent, reads when their completion arrives. A write's answer
+ * comes when its last TLP entered the link, a read's when all of its bytes are there. A request
+ * whose translation fails does nothing more and is answered with the status once its reads on the
+ * way are back; of a write that fails on a later page, the pages before may have been written. Not
+ * modelled: completion timeouts, poisoned data, relaxed ordering.
  *
- * A client has at most per_client requests between grant and answer: one that does not take its answers
- * cannot hold up the others. PCI Express Base Specification, 2.2.7, 2.3.1; pcie-bench (SIGCOMM 2018).
+ * A client has at most per_client requests between grant and answer: one that does not take its
+ * answers cannot hold up the others. PCI Express Base Specification, 2.2.7, 2.3.1; pcie-bench
+ * (SIGCOMM 2018).
  */
-#include "models/msg.h"
-#include "models/nic.h"
+#include "models/dma_engine.h"
+
 #include "sim/pool.h"
-
-#define CLIENTS 12u
-#define CTX_NONE UINT32_MAX
-#define RUNS 2u		/* translated pages kept for a request: being sent, and the next */
-
-enum { QUEUE_PHYS, QUEUE_VIRT, QUEUES };
-
-/* A translated, contiguous piece that is not sent yet. */
-struct run {
-	uint64_t pa;
-	uint32_t len;
-};
-
-/* A request between its grant and its answer. It is in one list at most: free, queue, answers. */
-struct ctx {
-	struct dma_req req;
-	struct run run[RUNS];
-	uint32_t n_runs;
-	uint32_t translated, sent;	/* bytes */
-	uint32_t tags;			/* reads on the way */
-	uint32_t next;
-	uint64_t granted_ps, ready_cyc;
-	uint8_t client, status;
-	bool is_asking;			/* a translation is under way */
-	bool is_queued;
-};
-
-struct list {
-	uint32_t head, tail;
-};
-
-struct tag {
-	uint32_t ctx, left;	/* bytes that have not come back */
-};
-
-struct dma_engine {
-	struct block b;
-	/* parameters */
-	uint32_t width, tags, mrrs, per_client, ahead, pipeline, seg_size;
-	uint64_t read_seg_time, write_seg_time, read_req_time, write_req_time;
-	/* ports */
-	struct chan *req[CLIENTS], *rsp[CLIENTS];
-	struct chan *xlate_req, *xlate_rsp, *tlp, *cpl;
-	/* state */
-	struct ctx *ctx;
-	struct tag *tag;
-	uint32_t *free_tag;		/* stack */
-	uint32_t n_free_tags;
-	struct list queue[QUEUES];
-	struct list free[CLIENTS], done[CLIENTS];
-	uint32_t queued[CLIENTS][QUEUES];
-	uint32_t last_client;		/* granted */
-	uint32_t last_queue;		/* that sent */
-	uint64_t free_ps[2];		/* by is_write: when the sending side is free */
-	uint64_t cpl_free_cyc;
-	uint64_t tag_wait_from_ps;	/* TIME_NEVER = not waiting */
-	bool did;			/* this step changed something */
-	uint32_t in_phys, in_virt, tags_used;
-	/* statistics */
-	uint64_t reads, writes, read_b, write_b, read_tlps, write_tlps, xlates, errors, tag_wait_ps;
-	struct hist read_time;
-};
 
 #define T struct dma_engine
 static const struct field dma_engine_fields[] = {
 	PARAM_BYTES(T, width, 64, 1, 1024, "data path", "documented: open 100G RNIC, 512 bits"),
-	PARAM(T, tags, 64, 1, 1024, "tag", "reads on the way", "documented: 64 in open RNIC RTL, 256 in others"),
+	PARAM(T, tags, 64, 1, 1024, "tag", "reads on the way",
+	      "documented: 64 in open RNIC RTL, 256 in others"),
 	PARAM_BYTES(T, mrrs, 512, 128, 4096, "maximum read request", "measured: pcie-bench hosts"),
-	PARAM(T, per_client, 32, 1, 1024, "req", "requests of a client between grant and answer", "declared"),
+	PARAM(T, per_client, 32, 1, 1024, "req", "requests of a client between grant and answer",
+	      "declared"),
 	PARAM(T, ahead, 16, 1, 1024, "req", "requests translated ahead in the queue", "declared"),
 	PARAM(T, pipeline, 4, 0, 1024, "cyc", "grant to first TLP at best", "declared"),
-	PARAM_BYTES(T, seg_size, 128, 1, 4096, "segment", "fitted: pcie-bench, dips past each 128 B"),
+	PARAM_BYTES(T, seg_size, 128, 1, 4096, "segment",
+		    "fitted: pcie-bench, dips past each 128 B"),
 	PARAM_TIME(T, read_seg_time, 0, 0, PS_PER_US, "read requests: time a segment",
 		   "declared: off; 10.0 ns fits pcie-bench"),
-	PARAM_TIME(T, write_seg_time, 0, 0, PS_PER_US, "writes: time a segment, besides the data path",
+	PARAM_TIME(T, write_seg_time, 0, 0, PS_PER_US,
+		   "writes: time a segment, besides the data path",
 		   "declared: off; 12.8 ns fits pcie-bench"),
-	PARAM_TIME(T, read_req_time, 0, 0, PS_PER_US, "reads: time a request", "declared: off; 3.2 ns fits pcie-bench"),
+	PARAM_TIME(T, read_req_time, 0, 0, PS_PER_US, "reads: time a request",
+		   "declared: off; 3.2 ns fits pcie-bench"),
 	PARAM_TIME(T, write_req_time, 0, 0, PS_PER_US, "writes: time a request",
 		   "declared: off; 6.0 ns fits pcie-bench"),
-	PORT_IN_N(T, req, CLIENTS, dma_req, "requests, one port a client"),
-	PORT_OUT_N(T, rsp, CLIENTS, dma_rsp, "answers; of reads in any order"),
+	PORT_IN_N(T, req, DMA_CLIENTS, dma_req, "requests, one port a client"),
+	PORT_OUT_N(T, rsp, DMA_CLIENTS, dma_rsp, "answers; of reads in any order"),
 	PORT_OUT(T, xlate_req, xlate_req, "key checks and translations"),
 	PORT_IN(T, xlate_rsp, xlate_rsp, "their answers"),
 	PORT_OUT(T, tlp, tlp, "to the link"),
@@ -122,17 +68,17 @@ static const struct field dma_engine_fields[] = {
 };
 #undef T
 
-static void list_put(struct dma_engine *d, struct list *l, uint32_t i)
+static void list_put(struct dma_engine *d, struct dma_list *l, uint32_t i)
 {
-	d->ctx[i].next = CTX_NONE;
-	if (l->head == CTX_NONE)
+	d->ctx[i].next = DMA_CTX_NONE;
+	if (l->head == DMA_CTX_NONE)
 		l->head = i;
 	else
 		d->ctx[l->tail].next = i;
 	l->tail = i;
 }
 
-static uint32_t list_take(struct dma_engine *d, struct list *l)
+static uint32_t list_take(struct dma_engine *d, struct dma_list *l)
 {
 	uint32_t i = l->head;
 
@@ -142,13 +88,13 @@ static uint32_t list_take(struct dma_engine *d, struct list *l)
 
 static uint32_t queue_of(const struct dma_req *r)
 {
-	return r->key == KEY_PHYS ? QUEUE_PHYS : QUEUE_VIRT;
+	return r->key == KEY_PHYS ? DMA_PHYS : DMA_VIRT;
 }
 
 /* The answer of a request that is out of its queue and has nothing on the way. */
 static void finish_if_over(struct dma_engine *d, uint32_t i)
 {
-	struct ctx *c = &d->ctx[i];
+	struct dma_ctx *c = &d->ctx[i];
 
 	if (c->is_queued || c->tags)
 		return;
@@ -168,11 +114,11 @@ static void finish_if_over(struct dma_engine *d, uint32_t i)
 static void leave_queue(struct dma_engine *d, uint32_t q)
 {
 	uint32_t i = list_take(d, &d->queue[q]);
-	struct ctx *c = &d->ctx[i];
+	struct dma_ctx *c = &d->ctx[i];
 
 	c->is_queued = false;
 	d->queued[c->client][q]--;
-	*(q == QUEUE_PHYS ? &d->in_phys : &d->in_virt) -= 1;
+	*(q == DMA_PHYS ? &d->in_phys : &d->in_virt) -= 1;
 	finish_if_over(d, i);
 	d->did = true;
 }
@@ -181,7 +127,7 @@ static void leave_queue(struct dma_engine *d, uint32_t q)
 static uint64_t take_cpl(struct dma_engine *d)
 {
 	const struct tlp *t = tlp_peek(d->cpl);
-	struct tag *tag;
+	struct dma_tag *tag;
 
 	if (!t)
 		return CYCLE_NEVER;
@@ -189,13 +135,13 @@ static uint64_t take_cpl(struct dma_engine *d)
 		return d->cpl_free_cyc;
 	SIM_CHECK(t->kind == TLP_CPLD && t->tag < d->tags, d);
 	tag = &d->tag[t->tag];
-	SIM_CHECK(tag->ctx != CTX_NONE && t->len <= tag->left, d);
+	SIM_CHECK(tag->ctx != DMA_CTX_NONE && t->len <= tag->left, d);
 	tag->left -= t->len;
 	d->cpl_free_cyc = d->b.cycle + ceil_div(t->len, d->width);
 	if (tag->left == 0) {
 		d->ctx[tag->ctx].tags--;
 		finish_if_over(d, tag->ctx);
-		tag->ctx = CTX_NONE;
+		tag->ctx = DMA_CTX_NONE;
 		d->free_tag[d->n_free_tags++] = t->tag;
 		d->tags_used--;
 	}
@@ -206,11 +152,11 @@ static uint64_t take_cpl(struct dma_engine *d)
 
 static void answer(struct dma_engine *d)
 {
-	for (uint32_t k = 0; k < CLIENTS; k++) {
-		const struct ctx *c;
+	for (uint32_t k = 0; k < DMA_CLIENTS; k++) {
+		const struct dma_ctx *c;
 		uint32_t i;
 
-		if (d->done[k].head == CTX_NONE)
+		if (d->done[k].head == DMA_CTX_NONE)
 			continue;
 		if (!chan_can_push(d->rsp[k])) {
 			chan_stall(d->rsp[k]);
@@ -228,7 +174,7 @@ static void take_xlate_rsp(struct dma_engine *d)
 {
 	const struct nic *nic = d->b.env;
 	const struct xlate_rsp *r = xlate_rsp_peek(d->xlate_rsp);
-	struct ctx *c;
+	struct dma_ctx *c;
 
 	if (!r)
 		return;
@@ -239,7 +185,7 @@ static void take_xlate_rsp(struct dma_engine *d)
 	if (r->status == XLATE_OK) {
 		uint32_t n = (uint32_t)min_u64(r->len, c->req.len - c->translated);
 
-		c->run[c->n_runs++] = (struct run){r->pa, n};
+		c->run[c->n_runs++] = (struct dma_run){r->pa, n};
 		c->translated += n;
 		d->xlates++;
 		if (c->translated == c->req.len && c->req.cls == DMA_PAYLOAD_READ)
@@ -249,26 +195,27 @@ static void take_xlate_rsp(struct dma_engine *d)
 	d->did = true;
 }
 
-/* The oldest request that lacks a page, among those that are looked at; or CTX_NONE. */
+/* The oldest request that lacks a page, among those that are looked at; or DMA_CTX_NONE. */
 static uint32_t find_unasked(const struct dma_engine *d)
 {
-	uint32_t i = d->queue[QUEUE_VIRT].head;
+	uint32_t i = d->queue[DMA_VIRT].head;
 
-	for (uint32_t n = 0; i != CTX_NONE && n < d->ahead; n++, i = d->ctx[i].next) {
-		const struct ctx *c = &d->ctx[i];
+	for (uint32_t n = 0; i != DMA_CTX_NONE && n < d->ahead; n++, i = d->ctx[i].next) {
+		const struct dma_ctx *c = &d->ctx[i];
 
-		if (!c->is_asking && c->status == XLATE_OK && c->n_runs < RUNS && c->translated < c->req.len)
+		if (!c->is_asking && c->status == XLATE_OK && c->n_runs < DMA_RUNS &&
+		    c->translated < c->req.len)
 			return i;
 	}
-	return CTX_NONE;
+	return DMA_CTX_NONE;
 }
 
 static void ask(struct dma_engine *d)
 {
 	uint32_t i = find_unasked(d);
-	struct ctx *c;
+	struct dma_ctx *c;
 
-	if (i == CTX_NONE)
+	if (i == DMA_CTX_NONE)
 		return;
 	c = &d->ctx[i];
 	if (!chan_can_push(d->xlate_req)) {
@@ -276,19 +223,23 @@ static void ask(struct dma_engine *d)
 		return;
 	}
 	xlate_req_push(d->xlate_req, &(struct xlate_req){
-		.va = c->req.addr + c->translated, .len = c->req.len - c->translated, .key = c->req.key,
+		.va = c->req.addr + c->translated, .len = c->req.len - c->translated,
+		.key = c->req.key,
 		.tag = i, .pd = c->req.pd, .access = c->req.access });
 	c->is_asking = true;
 	d->did = true;
 }
 
-/* When the head of queue 'q' can be sent: now, a later cycle, or CYCLE_NEVER when it waits for something else. */
+/*
+ * When the head of queue 'q' can be sent: now, a later cycle, or CYCLE_NEVER when it waits for
+ * something else.
+ */
 static uint64_t sendable_at(const struct dma_engine *d, uint32_t q)
 {
-	const struct ctx *c;
+	const struct dma_ctx *c;
 	uint64_t at;
 
-	if (d->queue[q].head == CTX_NONE)
+	if (d->queue[q].head == DMA_CTX_NONE)
 		return CYCLE_NEVER;
 	c = &d->ctx[d->queue[q].head];
 	if (c->n_runs == 0 || (!c->req.is_write && d->n_free_tags == 0))
@@ -299,7 +250,7 @@ static uint64_t sendable_at(const struct dma_engine *d, uint32_t q)
 }
 
 /* Occupy the sending side for 'n' bytes of request 'c'. */
-static void occupy(struct dma_engine *d, const struct ctx *c, uint32_t n)
+static void occupy(struct dma_engine *d, const struct dma_ctx *c, uint32_t n)
 {
 	uint64_t cyc = d->b.cycle, segs = ceil_div(n, d->seg_size);
 	uint64_t *busy = &d->free_ps[c->req.is_write];
@@ -316,7 +267,7 @@ static uint16_t take_tag(struct dma_engine *d, uint32_t ctx, uint32_t len)
 {
 	uint32_t tag = d->free_tag[--d->n_free_tags];
 
-	d->tag[tag] = (struct tag){ctx, len};
+	d->tag[tag] = (struct dma_tag){ctx, len};
 	d->ctx[ctx].tags++;
 	d->tags_used++;
 	d->read_tlps++;
@@ -327,8 +278,8 @@ static uint16_t take_tag(struct dma_engine *d, uint32_t ctx, uint32_t len)
 static void send(struct dma_engine *d, uint32_t q)
 {
 	uint32_t i = d->queue[q].head;
-	struct ctx *c = &d->ctx[i];
-	struct run *r = &c->run[0];
+	struct dma_ctx *c = &d->ctx[i];
+	struct dma_run *r = &c->run[0];
 	uint64_t most = c->req.is_write ? PAGE_4K : d->mrrs;
 	uint32_t n = (uint32_t)min_u64(min_u64(r->len, most), PAGE_4K - r->pa % PAGE_4K);
 	struct tlp t = {
@@ -343,7 +294,8 @@ static void send(struct dma_engine *d, uint32_t q)
 	else
 		d->write_tlps++;
 	if (c->req.is_write && c->sent < c->req.len)
-		buf_ref(d->b.sim, t.buf);	/* each train has a reference of its own; the last takes the request's */
+		/* each train has a reference of its own; the last takes the request's */
+		buf_ref(d->b.sim, t.buf);
 	tlp_push(d->tlp, &t);
 	r->pa += n;
 	r->len -= n;
@@ -358,24 +310,24 @@ static void send(struct dma_engine *d, uint32_t q)
 /* Drop the head of the translated queue when its translation failed. */
 static void drop_failed(struct dma_engine *d)
 {
-	uint32_t i = d->queue[QUEUE_VIRT].head;
+	uint32_t i = d->queue[DMA_VIRT].head;
 
-	if (i == CTX_NONE || d->ctx[i].status == XLATE_OK)
+	if (i == DMA_CTX_NONE || d->ctx[i].status == XLATE_OK)
 		return;
 	if (d->ctx[i].req.is_write)
 		buf_unref(&d->b, d->ctx[i].req.buf);
-	leave_queue(d, QUEUE_VIRT);
+	leave_queue(d, DMA_VIRT);
 }
 
-/* Time without a tag: opened when a read is translated and has none, closed when there is one again. */
+/* Time without a tag: opened when a translated read has none, closed when there is one again. */
 static void watch_tags(struct dma_engine *d)
 {
 	bool is_waiting = false;
 
-	for (uint32_t q = 0; q < QUEUES && d->n_free_tags == 0; q++) {
+	for (uint32_t q = 0; q < DMA_QUEUES && d->n_free_tags == 0; q++) {
 		uint32_t i = d->queue[q].head;
 
-		is_waiting |= i != CTX_NONE && d->ctx[i].n_runs && !d->ctx[i].req.is_write;
+		is_waiting |= i != DMA_CTX_NONE && d->ctx[i].n_runs && !d->ctx[i].req.is_write;
 	}
 	if (is_waiting && d->tag_wait_from_ps == TIME_NEVER) {
 		d->tag_wait_from_ps = d->b.now_ps;
@@ -389,15 +341,15 @@ static void watch_tags(struct dma_engine *d)
 static uint64_t send_next(struct dma_engine *d)
 {
 	uint32_t first = 1 - d->last_queue;
-	uint64_t at[QUEUES];
+	uint64_t at[DMA_QUEUES];
 
 	drop_failed(d);
-	at[QUEUE_PHYS] = sendable_at(d, QUEUE_PHYS);
-	at[QUEUE_VIRT] = sendable_at(d, QUEUE_VIRT);
+	at[DMA_PHYS] = sendable_at(d, DMA_PHYS);
+	at[DMA_VIRT] = sendable_at(d, DMA_VIRT);
 	if (at[first] > d->b.cycle)
 		first = 1 - first;
 	if (at[first] > d->b.cycle)
-		return min_u64(at[QUEUE_PHYS], at[QUEUE_VIRT]);
+		return min_u64(at[DMA_PHYS], at[DMA_VIRT]);
 	if (!chan_can_push(d->tlp))
 		return chan_stall(d->tlp);
 	send(d, first);
@@ -409,32 +361,33 @@ static bool can_grant(const struct dma_engine *d, uint32_t k)
 {
 	const struct dma_req *r = d->req[k] ? dma_req_peek(d->req[k]) : NULL;
 
-	return r && d->free[k].head != CTX_NONE && d->queued[k][1 - queue_of(r)] == 0;
+	return r && d->free[k].head != DMA_CTX_NONE && d->queued[k][1 - queue_of(r)] == 0;
 }
 
 static void grant(struct dma_engine *d)
 {
 	uint32_t k = d->last_client, n, i, q;
-	struct ctx *c;
+	struct dma_ctx *c;
 
-	for (n = 0; n < CLIENTS; n++) {
-		k = k + 1 == CLIENTS ? 0 : k + 1;
+	for (n = 0; n < DMA_CLIENTS; n++) {
+		k = k + 1 == DMA_CLIENTS ? 0 : k + 1;
 		if (can_grant(d, k))
 			break;
 	}
-	if (n == CLIENTS)
+	if (n == DMA_CLIENTS)
 		return;
 	i = list_take(d, &d->free[k]);
 	c = &d->ctx[i];
-	*c = (struct ctx){ .req = *dma_req_peek(d->req[k]), .client = (uint8_t)k, .is_queued = true,
-			   .granted_ps = d->b.now_ps, .ready_cyc = d->b.cycle + max_u64(d->pipeline, 1) };
+	*c = (struct dma_ctx){ .req = *dma_req_peek(d->req[k]), .client = (uint8_t)k,
+			       .is_queued = true, .granted_ps = d->b.now_ps,
+			       .ready_cyc = d->b.cycle + max_u64(d->pipeline, 1) };
 	SIM_CHECK(c->req.len > 0, d);
 	q = queue_of(&c->req);
-	if (q == QUEUE_PHYS)
-		c->run[c->n_runs++] = (struct run){c->req.addr, c->req.len};
+	if (q == DMA_PHYS)
+		c->run[c->n_runs++] = (struct dma_run){c->req.addr, c->req.len};
 	list_put(d, &d->queue[q], i);
 	d->queued[k][q]++;
-	*(q == QUEUE_PHYS ? &d->in_phys : &d->in_virt) += 1;
+	*(q == DMA_PHYS ? &d->in_phys : &d->in_virt) += 1;
 	d->last_client = k;
 	chan_pop(d->req[k]);
 	d->did = true;
@@ -461,7 +414,7 @@ static void dma_engine_build(struct block *b)
 {
 	struct dma_engine *d = (struct dma_engine *)b;
 
-	d->ctx = block_alloc(b, (size_t)CLIENTS * d->per_client, sizeof(*d->ctx));
+	d->ctx = block_alloc(b, (size_t)DMA_CLIENTS * d->per_client, sizeof(*d->ctx));
 	d->tag = block_alloc(b, d->tags, sizeof(*d->tag));
 	d->free_tag = block_alloc(b, d->tags, sizeof(*d->free_tag));
 }
@@ -470,21 +423,21 @@ static void dma_engine_reset(struct block *b)
 {
 	struct dma_engine *d = (struct dma_engine *)b;
 
-	for (uint32_t q = 0; q < QUEUES; q++)
-		d->queue[q].head = CTX_NONE;
-	for (uint32_t k = 0; k < CLIENTS; k++) {
-		d->free[k].head = d->done[k].head = CTX_NONE;
+	for (uint32_t q = 0; q < DMA_QUEUES; q++)
+		d->queue[q].head = DMA_CTX_NONE;
+	for (uint32_t k = 0; k < DMA_CLIENTS; k++) {
+		d->free[k].head = d->done[k].head = DMA_CTX_NONE;
 		for (uint32_t i = 0; i < d->per_client; i++)
 			list_put(d, &d->free[k], k * d->per_client + i);
-		d->queued[k][QUEUE_PHYS] = d->queued[k][QUEUE_VIRT] = 0;
+		d->queued[k][DMA_PHYS] = d->queued[k][DMA_VIRT] = 0;
 	}
 	for (uint32_t i = 0; i < d->tags; i++) {
-		d->tag[i] = (struct tag){CTX_NONE, 0};
+		d->tag[i] = (struct dma_tag){DMA_CTX_NONE, 0};
 		d->free_tag[i] = d->tags - 1 - i;
 	}
 	d->n_free_tags = d->tags;
-	d->last_client = CLIENTS - 1;
-	d->last_queue = QUEUE_VIRT;
+	d->last_client = DMA_CLIENTS - 1;
+	d->last_queue = DMA_VIRT;
 	d->free_ps[0] = d->free_ps[1] = 0;
 	d->cpl_free_cyc = 0;
 	d->tag_wait_from_ps = TIME_NEVER;
@@ -492,7 +445,8 @@ static void dma_engine_reset(struct block *b)
 }
 
 const struct block_class dma_engine_class = {
-	.name = "dma_engine", .impl = "c", .size = sizeof(struct dma_engine), .fields = dma_engine_fields,
+	.name = "dma_engine", .impl = "c", .size = sizeof(struct dma_engine),
+	.fields = dma_engine_fields,
 	.doc = "transfers between buffers and host memory: translation, splits, tags, reassembly",
 	.build = dma_engine_build, .reset = dma_engine_reset, .step = dma_engine_step,
 };

@@ -2,11 +2,11 @@
 /*
  * doorbell.c - the UAR page: decodes the CPU's register writes into send doorbells
  *
- * Modelled: the 8-byte write of a first control qword to either BlueFlame buffer (mlx5 shape, rdma-core
- * mlx5dv.h), its check, and coalescing: a doorbell of a QP that still waits for the scheduler only moves
- * the producer on. Not modelled: WQEs written whole through BlueFlame, and what a CQ doorbell arms (it is
- * counted). One write in and one doorbell out a cycle; a write leaves in the cycle in which it came when
- * nothing waits.
+ * Modelled: the 8-byte write of a first control qword to either BlueFlame buffer (mlx5 shape,
+ * rdma-core mlx5dv.h), its check, and coalescing: a doorbell of a QP that still waits for the
+ * scheduler only moves the producer on. Not modelled: WQEs written whole through BlueFlame, and
+ * what a CQ doorbell arms (it is counted). One write in and one doorbell out a cycle; a write
+ * leaves in the cycle in which it came when nothing waits.
  */
 #include "models/hdr.h"
 #include "models/msg.h"
@@ -33,7 +33,8 @@ struct doorbell {
 
 #define T struct doorbell
 static const struct field doorbell_fields[] = {
-	PARAM(T, slots, 64, 1, 65536, "QP", "QPs whose doorbells may wait for the scheduler", "declared"),
+	PARAM(T, slots, 64, 1, 65536, "QP", "QPs whose doorbells may wait for the scheduler",
+	      "declared"),
 	PORT_IN(T, mmio, tlp, "register writes of the CPU"),
 	PORT_OUT(T, sq_db, sq_db, "send doorbells, at most one waiting for each QP"),
 	STAT(T, rings, "db", "send doorbells taken"),
@@ -49,8 +50,8 @@ static const struct field doorbell_fields[] = {
 #undef T
 
 /* Mark the requests in ring slots [from, to) as rung. */
-static void mark_rung(struct doorbell *d, const struct nic *nic, const struct qp_attr *qp, uint16_t from,
-		      uint16_t to)
+static void mark_rung(struct doorbell *d, const struct nic *nic, const struct qp_attr *qp,
+		      uint16_t from, uint16_t to)
 {
 	if (!qp->sq_op)
 		return;
@@ -93,7 +94,8 @@ static void take(struct doorbell *d, const struct tlp *t)
 
 	if (t->addr == UAR_CQ_DOORBELL && t->len == DB_BYTES)
 		d->cq_rings++;
-	else if (t->addr != UAR_BLUEFLAME && t->addr != UAR_BLUEFLAME_ALT && t->addr != UAR_CQ_DOORBELL)
+	else if (t->addr != UAR_BLUEFLAME && t->addr != UAR_BLUEFLAME_ALT &&
+		 t->addr != UAR_CQ_DOORBELL)
 		d->bad_addr++;
 	else if (t->len != DB_BYTES)
 		d->bad_size++;

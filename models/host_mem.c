@@ -2,17 +2,20 @@
 /*
  * host_mem.c - root complex, memory and the CPU's way to them
  *
- * The only place that touches bytes of host memory. TLPs are served in link order, write_latency after they
- * came: writes land then, reads sample then and their completion leaves read_latency after the request came.
- * Both are latencies, not occupancies: one train is served a cycle. The CPU's accesses are served in program
- * order, one in store_latency; a register write leaves for the NIC mmio_latency later.
+ * The only place that touches bytes of host memory. TLPs are served in link order, write_latency
+ * after they came: writes land then, reads sample then and their completion leaves read_latency
+ * after the request came. Both are latencies, not occupancies: one train is served a cycle. The
+ * CPU's accesses are served in program order, one in store_latency; a register write leaves for the
+ * NIC mmio_latency later.
  *
- * A poll looks at a CQE every poll_interval from the time it came; instead of looking, a poll that finds
- * nothing waits until a write lands in a frame of its CQ, and is answered at the tick after that. An answer
- * takes llc_latency, as the line comes from the last-level cache into which the NIC wrote it.
+ * A poll looks at a CQE every poll_interval from the time it came; instead of looking, a poll that
+ * finds nothing waits until a write lands in a frame of its CQ, and is answered at the tick after
+ * that. An answer takes llc_latency, as the line comes from the last-level cache into which the NIC
+ * wrote it.
  *
- * Not modelled: IOMMU, cache misses, NUMA, bandwidth of memory. An address that is not there swallows writes
- * and reads as ones, as a master abort does (PCI Express Base Specification, 2.3.1).
+ * Not modelled: IOMMU, cache misses, NUMA, bandwidth of memory. An address that is not there
+ * swallows writes and reads as ones, as a master abort does (PCI Express Base Specification,
+ * 2.3.1).
  */
 #include "models/host.h"
 #include "models/msg.h"
@@ -41,7 +44,8 @@ struct watch {
 struct host_mem {
 	struct block b;
 	/* parameters */
-	uint64_t read_latency, write_latency, mmio_latency, store_latency, llc_latency, poll_interval;
+	uint64_t read_latency, write_latency, mmio_latency, store_latency, llc_latency;
+	uint64_t poll_interval;
 	uint32_t queue, mmio_buffers;
 	/* ports */
 	struct chan *cpu_req, *up, *cpu_rsp, *down;
@@ -50,7 +54,8 @@ struct host_mem {
 	struct pool *pool;
 	struct watch *watch;		/* by CQ index + 1; entry 0 is both ends of the list */
 	uint64_t cpu_free_cyc;
-	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, poll_cyc; /* the parameters, in cycles */
+	/* the parameters, in cycles */
+	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, poll_cyc;
 	bool did;			/* this step changed something */
 	uint32_t waiting, tlps_inside;
 	/* statistics */
@@ -59,17 +64,25 @@ struct host_mem {
 
 #define T struct host_mem
 static const struct field host_mem_fields[] = {
-	PARAM_TIME(T, read_latency, 200 * PS_PER_NS, 0, PS_PER_MS, "read request in to completion out",
-		   "fitted: 8 B DMA read of 453 ns, warm (pcie-bench), with 100 ns on the link each way"),
-	PARAM_TIME(T, write_latency, 50 * PS_PER_NS, 0, PS_PER_MS, "TLP in to data seen by everyone", "declared"),
-	PARAM_TIME(T, mmio_latency, 60 * PS_PER_NS, 0, PS_PER_MS, "register write from the core to the link",
+	PARAM_TIME(T, read_latency, 200 * PS_PER_NS, 0, PS_PER_MS,
+		   "read request in to completion out",
+		   "fitted: pcie-bench, 8 B DMA read of 453 ns with 100 ns on the link each way"),
+	PARAM_TIME(T, write_latency, 50 * PS_PER_NS, 0, PS_PER_MS,
+		   "TLP in to data seen by everyone", "declared"),
+	PARAM_TIME(T, mmio_latency, 60 * PS_PER_NS, 0, PS_PER_MS,
+		   "register write from the core to the link",
 		   "declared"),
-	PARAM_TIME(T, store_latency, PS_PER_NS, 0, PS_PER_MS, "time of the core for a store of up to 64 B",
+	PARAM_TIME(T, store_latency, PS_PER_NS, 0, PS_PER_MS,
+		   "time of the core for a store of up to 64 B",
 		   "declared"),
-	PARAM_TIME(T, llc_latency, 20 * PS_PER_NS, 0, PS_PER_MS, "load from the last-level cache", "declared"),
-	PARAM_TIME(T, poll_interval, 10 * PS_PER_NS, 1, PS_PER_MS, "a core looks at a CQ this often", "declared"),
-	PARAM(T, queue, 256, 1, 65536, "TLP", "trains inside, each of requests and completions", "declared"),
-	PARAM(T, mmio_buffers, 64, 1, 65536, "TLP", "register writes on the way to the NIC", "declared"),
+	PARAM_TIME(T, llc_latency, 20 * PS_PER_NS, 0, PS_PER_MS, "load from the last-level cache",
+		   "declared"),
+	PARAM_TIME(T, poll_interval, 10 * PS_PER_NS, 1, PS_PER_MS,
+		   "a core looks at a CQ this often", "declared"),
+	PARAM(T, queue, 256, 1, 65536, "TLP", "trains inside, each of requests and completions",
+	      "declared"),
+	PARAM(T, mmio_buffers, 64, 1, 65536, "TLP", "register writes on the way to the NIC",
+	      "declared"),
 	PORT_IN(T, cpu_req, cpu_req, "accesses of the CPU"),
 	PORT_IN(T, up, tlp, "from the link"),
 	PORT_OUT(T, cpu_rsp, cpu_rsp, "completions found by polls"),
@@ -94,7 +107,8 @@ static struct wait_tlp *ring_head(const struct wait_ring *r)
 	return r->n ? &r->at[r->head] : NULL;
 }
 
-static void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc, uint64_t ready_cyc)
+static void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc,
+		     uint64_t ready_cyc)
 {
 	r->at[(r->head + r->n++) % r->size] = (struct wait_tlp){*t, came_cyc, ready_cyc};
 }
@@ -162,7 +176,8 @@ static void wake_polls(struct host_mem *h, uint64_t pa, uint32_t len)
 			continue;
 		w->is_waiting = false;
 		h->waiting--;
-		answer_at(h, i, w->since_cyc + align_up(h->b.cycle - w->since_cyc, h->poll_cyc) + h->llc_cyc);
+		answer_at(h, i, w->since_cyc + align_up(h->b.cycle - w->since_cyc, h->poll_cyc) +
+			  h->llc_cyc);
 	}
 }
 
@@ -193,7 +208,8 @@ static uint64_t answer_polls(struct host_mem *h)
 static void send_register(struct host_mem *h, const struct cpu_req *r)
 {
 	struct tlp t = {
-		.addr = r->addr, .len = r->len, .buf = pool_alloc(h->pool), .kind = TLP_MWR, .cls = DMA_DOORBELL,
+		.addr = r->addr, .len = r->len, .buf = pool_alloc(h->pool), .kind = TLP_MWR,
+		.cls = DMA_DOORBELL,
 		.op = r->op,
 	};
 
@@ -211,7 +227,8 @@ static void copy(struct host_mem *h, const struct cpu_req *r)
 
 	for (unsigned i = 0; i < sizeof(from); i++)
 		from |= (uint64_t)r->data[i] << 8 * i;
-	SIM_CHECK(mem_read(host->mem, from, bytes, r->len) && mem_write(host->mem, r->addr, bytes, r->len), h);
+	SIM_CHECK(mem_read(host->mem, from, bytes, r->len) &&
+		  mem_write(host->mem, r->addr, bytes, r->len), h);
 	h->stores++;
 }
 
@@ -318,7 +335,10 @@ static void take_tlp(struct host_mem *h)
 	h->did = true;
 }
 
-/* What was ready first goes first; register writes before completions of the same cycle: posted may pass. */
+/*
+ * What was ready first goes first; register writes before completions of the same cycle: posted may
+ * pass.
+ */
 static uint64_t send_down(struct host_mem *h)
 {
 	const struct wait_tlp *c = ring_head(&h->cpl), *r = ring_head(&h->reg);
@@ -386,6 +406,6 @@ static void host_mem_reset(struct block *b)
 
 const struct block_class host_mem_class = {
 	.name = "host_mem", .impl = "c", .size = sizeof(struct host_mem), .fields = host_mem_fields,
-	.doc = "root complex and memory: serves the link's TLPs and the CPU's stores, register writes and polls",
+	.doc = "root complex and memory: serves TLPs, and the CPU's stores, register writes, polls",
 	.build = host_mem_build, .reset = host_mem_reset, .step = host_mem_step,
 };

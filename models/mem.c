@@ -2,9 +2,9 @@
 /*
  * mem.c - a host's physical memory and its virtual address space
  *
- * Modelled: bytes, 4 KiB frames in scattered order, contiguous ranges for rings and for large pages. Not
- * modelled: freeing, permissions (the keys of the NIC check those), NUMA nodes. Nothing here takes time;
- * the host_mem block does.
+ * Modelled: bytes, 4 KiB frames in scattered order, contiguous ranges for rings and for large
+ * pages. Not modelled: freeing, permissions (the keys of the NIC check those), NUMA nodes. Nothing
+ * here takes time; the host_mem block does.
  */
 #include "models/mem.h"
 
@@ -15,7 +15,8 @@
 #include "sim/units.h"
 
 #define FRAMES_PER_CHUNK (uint32_t)(MEM_CHUNK / PAGE_4K)
-#define SCATTER 203u	/* odd: frame k of a chunk is (k x SCATTER) mod 512, each once, never two in a row */
+/* odd: frame k of a chunk is (k x SCATTER) mod 512, each once, never two in a row */
+#define SCATTER 203u
 
 void mem_init(struct mem *m)
 {
@@ -43,7 +44,8 @@ static void grow_tables(struct mem *m, uint64_t n)
 	m->chunk = x_realloc(m->chunk, n * sizeof(*m->chunk));
 	memset(m->chunk + old, 0, (n - old) * sizeof(*m->chunk));
 	m->frame_cq = x_realloc(m->frame_cq, n * FRAMES_PER_CHUNK * sizeof(*m->frame_cq));
-	memset(m->frame_cq + old * FRAMES_PER_CHUNK, 0, (n - old) * FRAMES_PER_CHUNK * sizeof(*m->frame_cq));
+	memset(m->frame_cq + old * FRAMES_PER_CHUNK, 0,
+	       (n - old) * FRAMES_PER_CHUNK * sizeof(*m->frame_cq));
 	m->n_chunk = n;
 }
 
@@ -176,7 +178,8 @@ static void insert_map(struct space *s, uint32_t at, uint64_t va, uint64_t last,
 	p = &s->map[at];
 	memmove(p + 1, p, (s->n - at) * sizeof(*p));
 	s->n++;
-	*p = (struct mapping){.va = va, .len = n * page, .page = page, .pa = x_calloc(n, sizeof(*p->pa))};
+	*p = (struct mapping){.va = va, .len = n * page, .page = page,
+			       .pa = x_calloc(n, sizeof(*p->pa))};
 	for (uint64_t i = 0; i < n; i++)
 		p->pa[i] = page == PAGE_4K ? mem_frame(s->mem) : mem_alloc(s->mem, page, page);
 }

@@ -2,20 +2,22 @@
 /*
  * pcie_link.c - a PCI Express link, both directions
  *
- * Modelled: lane rate and encoding of generations 1 to 6, the share that flow-control and ACK DLLPs leave,
- * the header and framing bytes of every TLP, cuts of writes at the maximum payload size and of completions
- * at the read completion boundary, exact serialisation (fractions of a picosecond are carried on), and
- * propagation. A train of TLPs is one message: it arrives with its last byte. Not modelled: replays, power
- * states, ECRC, flow-control credits (may_enter() is the place where a TLP would wait for them).
+ * Modelled: lane rate and encoding of generations 1 to 6, the share that flow-control and ACK DLLPs
+ * leave, the header and framing bytes of every TLP, cuts of writes at the maximum payload size and
+ * of completions at the read completion boundary, exact serialisation (fractions of a picosecond
+ * are carried on), and propagation. A train of TLPs is one message: it arrives with its last byte.
+ * Not modelled: replays, power states, ECRC, flow-control credits (may_enter() is the place where a
+ * TLP would wait for them).
  *
- * Sources: PCI Express Base Specification; pcie-bench (SIGCOMM 2018) for header bytes and the DLLP share.
- * Order: completions, and registers written by the CPU, leave by ports of their own, each in order.
+ * Sources: PCI Express Base Specification; pcie-bench (SIGCOMM 2018) for header bytes and the DLLP
+ * share. Order: completions, and registers written by the CPU, leave by ports of their own, each in
+ * order.
  */
 #include "models/msg.h"
 
 #define EFFICIENCY_ONE 10000u
 
-/* Picoseconds for a byte on one lane, as a fraction: raw rate, and 8b/10b, 128b/130b or 256 B flits. */
+/* Picoseconds for a byte on one lane: raw rate, and 8b/10b, 128b/130b or 256 B flits. */
 static const struct {
 	uint32_t num, den;
 } lane_ps_per_byte[] = {
@@ -45,7 +47,8 @@ struct lane {
 };
 
 #define CLASSES(X) \
-	X(doorbell) X(wqe) X(rq_wqe) X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe)
+	X(doorbell) X(wqe) X(rq_wqe) X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) \
+	X(atomic) X(cqe)
 
 struct pcie_link {
 	struct block b;
@@ -82,17 +85,24 @@ struct pcie_link {
 
 #define T struct pcie_link
 static const struct field pcie_link_fields[] = {
-	PARAM_ENUM(T, gen, 2, gen_names, "PCI Express generation", "documented: hosts of pcie-bench are Gen3"),
+	PARAM_ENUM(T, gen, 2, gen_names, "PCI Express generation",
+		   "documented: hosts of pcie-bench are Gen3"),
 	PARAM_ENUM(T, lanes, 3, lane_names, "lanes", "documented: hosts of pcie-bench are x8"),
-	PARAM(T, efficiency, 9185, 1, EFFICIENCY_ONE, "1/10000", "share of the link that DLLPs leave for TLPs",
+	PARAM(T, efficiency, 9185, 1, EFFICIENCY_ONE, "1/10000",
+	      "share of the link that DLLPs leave for TLPs",
 	      "measured: pcie-bench, 57.88 of 63.0 Gb/s at Gen3 x8"),
-	PARAM_BYTES(T, mps, 256, 128, 4096, "maximum payload of a TLP", "measured: pcie-bench hosts"),
-	PARAM_BYTES(T, rcb, 64, 64, 128, "completions end at multiples of this", "measured: pcie-bench hosts"),
-	PARAM_BYTES(T, hdr_req, 24, 0, 64, "framing, sequence, 64-bit header and LCRC of an MWr or MRd",
+	PARAM_BYTES(T, mps, 256, 128, 4096, "maximum payload of a TLP",
+		    "measured: pcie-bench hosts"),
+	PARAM_BYTES(T, rcb, 64, 64, 128, "completions end at multiples of this",
+		    "measured: pcie-bench hosts"),
+	PARAM_BYTES(T, hdr_req, 24, 0, 64,
+		    "framing, sequence, 64-bit header and LCRC of an MWr or MRd",
 		    "documented: PCI Express Base; 28 with ECRC"),
-	PARAM_BYTES(T, hdr_cpl, 20, 0, 64, "the same of a CplD", "documented: PCI Express Base; 24 with ECRC"),
-	PARAM_TIME(T, latency, 100 * PS_PER_NS, 1, PS_PER_MS, "last byte sent to last byte in the other end's queue",
-		   "fitted: 64 B DMA read of about 0.45 us with 200 ns in the host (pcie-bench: 453 ns)"),
+	PARAM_BYTES(T, hdr_cpl, 20, 0, 64, "the same of a CplD",
+		    "documented: PCI Express Base; 24 with ECRC"),
+	PARAM_TIME(T, latency, 100 * PS_PER_NS, 1, PS_PER_MS,
+		   "last byte sent to last byte in the other end's queue",
+		   "fitted: pcie-bench, 8 B DMA read of 453 ns with 200 ns in the host"),
 	PARAM(T, depth, 512, 2, 65536, "TLP", "trains on the way in a direction", "declared"),
 	PORT_IN(T, up_in, tlp, "from the device"),
 	PORT_IN(T, down_in, tlp, "from the host"),
@@ -117,14 +127,15 @@ static const struct field pcie_link_fields[] = {
 };
 #undef T
 
-/* TLPs in a train. Completions: the first ends at a boundary, those behind carry the maximum payload. */
+/* TLPs in a train. Completions: the first ends at a boundary, those behind are full. */
 static uint64_t tlps_of(const struct pcie_link *l, const struct tlp *t)
 {
 	switch (t->kind) {
 	case TLP_MWR:
 		return ceil_div(t->len, l->mps);
 	case TLP_MRD:
-		return 1;	/* the device asks for no more than its maximum read request at once */
+		/* the device asks for no more than its maximum read request at once */
+		return 1;
 	default:
 		return ceil_div(t->addr % l->rcb + t->len, l->mps);
 	}
@@ -143,16 +154,17 @@ static uint64_t bytes_of(const struct pcie_link *l, const struct tlp *t, uint64_
 }
 
 /*
- * A train may start in this cycle: the one before it ends before the next edge and the line has room.
- * (Credits of the receiver would be asked for here.)
+ * A train may start in this cycle: the one before it ends before the next edge and the line has
+ * room. (Credits of the receiver would be asked for here.)
  */
 static bool may_enter(const struct pcie_link *l, const struct lane *tx, const struct line *to)
 {
 	return to->n < l->depth && tx->busy_ps < domain_edge(l->b.dom, l->b.cycle + 1);
 }
 
-/* Send the head of 'from': occupy the transmitter and put the train on the line. Returns its bytes. */
-static uint64_t enter(struct pcie_link *l, struct chan *from, struct lane *tx, struct line *to, uint64_t *tlps)
+/* Send the head of 'from': occupy the transmitter, put the train on the line. Returns its bytes. */
+static uint64_t enter(struct pcie_link *l, struct chan *from, struct lane *tx, struct line *to,
+		      uint64_t *tlps)
 {
 	const struct tlp *t = tlp_peek(from);
 	uint64_t n = tlps_of(l, t), bytes = bytes_of(l, t, n), frac;
@@ -168,7 +180,10 @@ static uint64_t enter(struct pcie_link *l, struct chan *from, struct lane *tx, s
 	return bytes;
 }
 
-/* When the head of 'from' may be sent, if the transmitter is what it waits for (a full line empties in a step). */
+/*
+ * When the head of 'from' may be sent, if the transmitter is what it waits for (a full line empties
+ * in a step).
+ */
 static uint64_t send_at(const struct pcie_link *l, const struct lane *tx, const struct line *to)
 {
 	if (to->n == l->depth)
@@ -182,7 +197,8 @@ static uint64_t send_up(struct pcie_link *l)
 	uint64_t before = l->up_lane.busy_ps;
 
 	if (t && may_enter(l, &l->up_lane, &l->up)) {
-		uint64_t *bytes = &l->up_cls[t->cls], *tlps = t->kind == TLP_MWR ? &l->up_mwr : &l->up_mrd;
+		uint64_t *bytes = &l->up_cls[t->cls];
+		uint64_t *tlps = t->kind == TLP_MWR ? &l->up_mwr : &l->up_mrd;
 
 		*bytes += enter(l, l->up_in, &l->up_lane, &l->up, tlps);
 		l->up_busy_ps += l->up_lane.busy_ps - max_u64(before, l->b.now_ps);
@@ -201,7 +217,8 @@ static uint64_t send_down(struct pcie_link *l)
 	uint64_t before = l->down_lane.busy_ps;
 
 	if (t && may_enter(l, &l->down_lane, down_line(l, t))) {
-		uint64_t *bytes = &l->down_cls[t->cls], *tlps = t->kind == TLP_MWR ? &l->down_mwr : &l->down_cpld;
+		uint64_t *bytes = &l->down_cls[t->cls];
+		uint64_t *tlps = t->kind == TLP_MWR ? &l->down_mwr : &l->down_cpld;
 
 		*bytes += enter(l, l->down_in, &l->down_lane, down_line(l, t), tlps);
 		l->down_busy_ps += l->down_lane.busy_ps - max_u64(before, l->b.now_ps);
@@ -230,7 +247,8 @@ static void arrive(struct pcie_link *l, struct line *line, struct chan *out)
 }
 
 /* When the line has something to hand over next; a train that was refused waits for the credit. */
-static uint64_t arrive_at(const struct pcie_link *l, const struct line *line, const struct chan *out)
+static uint64_t arrive_at(const struct pcie_link *l, const struct line *line,
+			  const struct chan *out)
 {
 	if (!line->n || (has_arrived(l, line) && out->is_stalled))
 		return CYCLE_NEVER;
@@ -275,7 +293,8 @@ static void pcie_link_reset(struct block *b)
 }
 
 const struct block_class pcie_link_class = {
-	.name = "pcie_link", .impl = "c", .size = sizeof(struct pcie_link), .fields = pcie_link_fields,
+	.name = "pcie_link", .impl = "c", .size = sizeof(struct pcie_link),
+	.fields = pcie_link_fields,
 	.doc = "PCI Express link: serialisation, TLP headers, propagation",
 	.build = pcie_link_build, .reset = pcie_link_reset, .step = pcie_link_step,
 };

@@ -53,9 +53,12 @@ static void reap(struct bench *e, uint32_t cq)
 			return;
 		if (e->n_seen[cq] < CQES)
 			e->seen[cq][e->n_seen[cq]++] = (struct seen){
-				.opcode = c[63] >> 4, .syndrome = c[55], .wqe_opcode = c[56], .solicited = c[63] >> 1 & 1,
-				.counter = (uint16_t)hdr_get(c, 60 * 8, 16), .byte_cnt = (uint32_t)hdr_get(c, 44 * 8, 32),
-				.imm = (uint32_t)hdr_get(c, 36 * 8, 32), .qpn = (uint32_t)hdr_get(c, 57 * 8, 24) };
+				.opcode = c[63] >> 4, .syndrome = c[55], .wqe_opcode = c[56],
+				.solicited = c[63] >> 1 & 1,
+				.counter = (uint16_t)hdr_get(c, 60 * 8, 16),
+				.byte_cnt = (uint32_t)hdr_get(c, 44 * 8, 32),
+				.imm = (uint32_t)hdr_get(c, 36 * 8, 32),
+				.qpn = (uint32_t)hdr_get(c, 57 * 8, 24) };
 		e->ci[cq]++;
 		if (e->ci[cq] - e->seen_ci[cq] >= e->lag)
 			e->seen_ci[cq] = e->ci[cq];
@@ -73,7 +76,8 @@ static void serve(struct tb *t, struct tb_port *p, const void *msg)
 	if (r->is_write) {
 		uint32_t cq = r->addr >= RING_PA(1), at = (uint32_t)(r->addr - RING_PA(cq));
 
-		CU_ASSERT_FATAL(r->len == 64 && at % 64 == 0 && at < DEPTH * 64 && r->cls == DMA_CQE);
+		CU_ASSERT_FATAL(r->len == 64 && at % 64 == 0 && at < DEPTH * 64 &&
+				r->cls == DMA_CQE);
 		memcpy(&e->ring[cq][at], buf, 64);
 		if (++e->n_written == e->flip_owner_at)
 			e->ring[cq][at + 63] ^= 1;
@@ -97,7 +101,8 @@ static void bench_start(struct bench *e, const char *const *sets)
 	e->qp[0].qpn = 0x123456;
 	e->qp[1].qpn = 0x40;
 	for (uint32_t i = 0; i < N_CQ; i++) {
-		e->cq[i] = (struct cq_attr){ .cqn = i, .depth = DEPTH, .pa = RING_PA(i), .dbr_pa = DBR_PA(i) };
+		e->cq[i] = (struct cq_attr){ .cqn = i, .depth = DEPTH, .pa = RING_PA(i),
+					     .dbr_pa = DBR_PA(i) };
 		for (uint32_t k = 0; k < DEPTH; k++)
 			e->ring[i][k * 64 + 63] = CQE_INVALID << 4;
 	}
@@ -123,7 +128,8 @@ static void cqe_writer_success_has_mlx5_layout(void)
 	const struct seen *s;
 
 	bench_start(&e, NULL);
-	tb_send(e.req, &(struct cqe_req){ .qpi = 0, .cqi = 1, .byte_cnt = 0x01020304, .wqe_counter = 0xabcd,
+	tb_send(e.req, &(struct cqe_req){ .qpi = 0, .cqi = 1, .byte_cnt = 0x01020304,
+					  .wqe_counter = 0xabcd,
 					  .opcode = CQE_REQ, .wqe_opcode = MLX5_OPCODE_RDMA_READ });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_seen[1], 1);
@@ -143,7 +149,8 @@ static void cqe_writer_receive_carries_immediate_and_se(void)
 	struct bench e;
 
 	bench_start(&e, NULL);
-	tb_send(e.rsp, &(struct cqe_req){ .qpi = 1, .cqi = 0, .byte_cnt = 77, .imm = 0xcafe0001, .wqe_counter = 3,
+	tb_send(e.rsp, &(struct cqe_req){ .qpi = 1, .cqi = 0, .byte_cnt = 77, .imm = 0xcafe0001,
+					  .wqe_counter = 3,
 					  .opcode = CQE_RESP_SEND_IMM, .solicited = 1 });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_seen[0], 1);
@@ -159,8 +166,10 @@ static void cqe_writer_error_carries_syndrome(void)
 	struct bench e;
 
 	bench_start(&e, NULL);
-	tb_send(e.req, &(struct cqe_req){ .qpi = 1, .cqi = 0, .wqe_counter = 9, .opcode = CQE_REQ_ERR,
-					  .syndrome = CQE_SYNDROME_RETRY_EXC, .wqe_opcode = MLX5_OPCODE_SEND });
+	tb_send(e.req, &(struct cqe_req){ .qpi = 1, .cqi = 0, .wqe_counter = 9,
+					  .opcode = CQE_REQ_ERR,
+					  .syndrome = CQE_SYNDROME_RETRY_EXC,
+					  .wqe_opcode = MLX5_OPCODE_SEND });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_seen[0], 1);
 	CU_ASSERT_EQUAL(e.seen[0][0].opcode, CQE_REQ_ERR);
@@ -204,7 +213,8 @@ static bool is_in_order(const struct bench *e, uint32_t cq, uint32_t n)
 	return true;
 }
 
-static void run_random(struct bench *e, const char *const *sets, uint32_t lag, uint32_t flip_owner_at, uint32_t n[N_CQ])
+static void run_random(struct bench *e, const char *const *sets, uint32_t lag,
+		       uint32_t flip_owner_at, uint32_t n[N_CQ])
 {
 	struct rng r;
 	uint16_t counter[2][N_CQ] = { { 0 } };
@@ -219,7 +229,8 @@ static void run_random(struct bench *e, const char *const *sets, uint32_t lag, u
 
 		n[cq]++;
 		tb_send(is_rsp ? e->rsp : e->req, &(struct cqe_req){
-			.cqi = cq, .wqe_counter = counter[is_rsp][cq]++, .opcode = is_rsp ? CQE_RESP_SEND : CQE_REQ });
+			.cqi = cq, .wqe_counter = counter[is_rsp][cq]++,
+			.opcode = is_rsp ? CQE_RESP_SEND : CQE_REQ });
 	}
 	tb_run(&e->t);
 }
@@ -235,7 +246,8 @@ static void cqe_writer_random_load_reaches_cpu_in_order(void)
 				char set_in[64], set_out[64];
 
 				tb_stall_sets(&cqe_writer_class, in, out, set_in, set_out);
-				run_random(&e, (const char *[]){ set_in, set_out, NULL }, lag, 0, n);
+				run_random(&e, (const char *[]){ set_in, set_out, NULL }, lag,
+					   0, n);
 				CU_ASSERT_TRUE(is_in_order(&e, 0, n[0]));
 				CU_ASSERT_TRUE(is_in_order(&e, 1, n[1]));
 				CU_ASSERT_EQUAL(tb_stat(&e.t, "overflows"), 0);
@@ -277,13 +289,14 @@ static void cqe_writer_full_cq_loses_cqe_and_recovers(void)
 	bench_end(&e);
 }
 
+#define TEST(f) { #f, f }
 CU_TestInfo test_cqe_writer_tests[] = {
-	{ "cqe_writer_success_has_mlx5_layout", cqe_writer_success_has_mlx5_layout },
-	{ "cqe_writer_receive_carries_immediate_and_se", cqe_writer_receive_carries_immediate_and_se },
-	{ "cqe_writer_error_carries_syndrome", cqe_writer_error_carries_syndrome },
-	{ "cqe_writer_requests_and_receives_take_turns", cqe_writer_requests_and_receives_take_turns },
-	{ "cqe_writer_random_load_reaches_cpu_in_order", cqe_writer_random_load_reaches_cpu_in_order },
-	{ "cqe_writer_wrong_owner_bit_is_caught", cqe_writer_wrong_owner_bit_is_caught },
-	{ "cqe_writer_full_cq_loses_cqe_and_recovers", cqe_writer_full_cq_loses_cqe_and_recovers },
+	TEST(cqe_writer_success_has_mlx5_layout),
+	TEST(cqe_writer_receive_carries_immediate_and_se),
+	TEST(cqe_writer_error_carries_syndrome),
+	TEST(cqe_writer_requests_and_receives_take_turns),
+	TEST(cqe_writer_random_load_reaches_cpu_in_order),
+	TEST(cqe_writer_wrong_owner_bit_is_caught),
+	TEST(cqe_writer_full_cq_loses_cqe_and_recovers),
 	CU_TEST_INFO_NULL
 };

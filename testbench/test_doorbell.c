@@ -55,9 +55,11 @@ static void bench_end(struct bench *e)
 }
 
 /* Queue a write of 'len' bytes at 'addr' that carries the control qword. */
-static void ring_at(struct bench *e, uint64_t addr, uint32_t len, uint32_t qpn, uint16_t index, uint8_t ds)
+static void ring_at(struct bench *e, uint64_t addr, uint32_t len, uint32_t qpn, uint16_t index,
+		    uint8_t ds)
 {
-	struct tlp t = { .addr = addr, .len = len, .buf = pool_alloc(e->pool), .off = 8, .kind = TLP_MWR };
+	struct tlp t = { .addr = addr, .len = len, .buf = pool_alloc(e->pool), .off = 8,
+			 .kind = TLP_MWR };
 	uint8_t *ctrl = (uint8_t *)buf_data(&e->t.sim, t.buf) + t.off;
 
 	memset(ctrl, 0, 8);
@@ -204,7 +206,8 @@ static void doorbell_waiting_ring_is_coalesced(void)
 {
 	static struct outcome o;
 
-	run_random(0, 3, "doorbell.slots=64", &o);	/* long stalls at the output: rings pile up */
+	/* long stalls at the output: rings pile up */
+	run_random(0, 3, "doorbell.slots=64", &o);
 	CU_ASSERT(o.n < RINGS);
 }
 
@@ -218,12 +221,13 @@ static void doorbell_lost_ring_is_caught(void)
 	CU_ASSERT_FALSE(is_right(&o));
 }
 
+#define TEST(f) { #f, f }
 CU_TestInfo test_doorbell_tests[] = {
-	{ "doorbell_ring_gives_producer_behind_wqe", doorbell_ring_gives_producer_behind_wqe },
-	{ "doorbell_bad_write_is_counted_and_dropped", doorbell_bad_write_is_counted_and_dropped },
-	{ "doorbell_ring_marks_every_request_of_batch", doorbell_ring_marks_every_request_of_batch },
-	{ "doorbell_random_rings_end_at_last_producer", doorbell_random_rings_end_at_last_producer },
-	{ "doorbell_waiting_ring_is_coalesced", doorbell_waiting_ring_is_coalesced },
-	{ "doorbell_lost_ring_is_caught", doorbell_lost_ring_is_caught },
+	TEST(doorbell_ring_gives_producer_behind_wqe),
+	TEST(doorbell_bad_write_is_counted_and_dropped),
+	TEST(doorbell_ring_marks_every_request_of_batch),
+	TEST(doorbell_random_rings_end_at_last_producer),
+	TEST(doorbell_waiting_ring_is_coalesced),
+	TEST(doorbell_lost_ring_is_caught),
 	CU_TEST_INFO_NULL
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_host_mem.c - reads and writes in link order against a flat memory, stores, register writes, polls
+ * test_host_mem.c - reads and writes in link order against a flat memory, stores, register writes,
+ * polls
  */
 #include <string.h>
 
@@ -29,7 +30,10 @@ struct bench {
 	uint32_t n_cpl, differ;
 };
 
-/* The NIC's end of the link: compare a completion with what is expected, drop what comes with register writes. */
+/*
+ * The NIC's end of the link: compare a completion with what is expected, drop what comes with
+ * register writes.
+ */
 static void take_down(struct tb *t, struct tb_port *p, const void *msg)
 {
 	struct bench *e = p->arg;
@@ -41,7 +45,8 @@ static void take_down(struct tb *t, struct tb_port *p, const void *msg)
 	}
 	CU_ASSERT_EQUAL(m->kind, TLP_CPLD);
 	if (e->expected[m->tag])
-		e->differ += memcmp((uint8_t *)buf_data(&t->sim, m->buf) + m->off, e->expected[m->tag], m->len) != 0;
+		e->differ += memcmp((uint8_t *)buf_data(&t->sim, m->buf) + m->off,
+				    e->expected[m->tag], m->len) != 0;
 	e->n_cpl++;
 	buf_unref(&p->b, m->buf);
 }
@@ -78,10 +83,11 @@ static void bench_end(struct bench *e)
 	mem_destroy(&e->mem);
 }
 
-static void dma(struct bench *e, uint64_t at, uint8_t kind, uint64_t pa, const void *bytes, uint32_t len, uint16_t tag,
-		uint8_t cls, uint32_t op)
+static void dma(struct bench *e, uint64_t at, uint8_t kind, uint64_t pa, const void *bytes,
+		uint32_t len, uint16_t tag, uint8_t cls, uint32_t op)
 {
-	struct tlp t = { .addr = pa, .len = len, .buf = pool_alloc(e->pool), .off = 5, .kind = kind, .tag = tag,
+	struct tlp t = { .addr = pa, .len = len, .buf = pool_alloc(e->pool), .off = 5, .kind = kind,
+			 .tag = tag,
 			 .cls = cls, .op = op };
 
 	if (kind == TLP_MWR)
@@ -89,7 +95,8 @@ static void dma(struct bench *e, uint64_t at, uint8_t kind, uint64_t pa, const v
 	tb_send_at(e->up, at, &t);
 }
 
-static void cpu(struct bench *e, uint64_t at, uint8_t kind, uint64_t addr, const void *bytes, uint8_t len)
+static void cpu(struct bench *e, uint64_t at, uint8_t kind, uint64_t addr, const void *bytes,
+		uint8_t len)
 {
 	struct cpu_req r = { .addr = addr, .kind = kind, .len = len };
 
@@ -100,7 +107,8 @@ static void cpu(struct bench *e, uint64_t at, uint8_t kind, uint64_t addr, const
 static void poll_cq(struct bench *e, uint64_t at, uint32_t cq, uint32_t index)
 {
 	tb_send_at(e->cpu_req, at, &(struct cpu_req){
-		.addr = e->ring[cq] + index % 8 * 64, .tag = cq, .kind = CPU_POLL, .len = 64, .owner = index / 8 & 1 });
+		.addr = e->ring[cq] + index % 8 * 64, .tag = cq, .kind = CPU_POLL, .len = 64,
+		.owner = index / 8 & 1 });
 }
 
 /* The NIC writes CQE number 'index' of a CQ. */
@@ -123,7 +131,8 @@ static void host_mem_read_brings_bytes_after_latency(void)
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(e.n_cpl, 1);
 	CU_ASSERT_EQUAL(e.differ, 0);
-	CU_ASSERT_EQUAL(e.down->cycle[0], 9 + 1 + 50 + 1);	/* 200 ns = 50 cycles, and two channels */
+	/* 200 ns = 50 cycles, and two channels */
+	CU_ASSERT_EQUAL(e.down->cycle[0], 9 + 1 + 50 + 1);
 	bench_end(&e);
 }
 
@@ -160,8 +169,9 @@ static void host_mem_missing_address_reads_ones(void)
 }
 
 /*
- * Random reads and writes on the link against a flat array in link order, and stores of the CPU to memory of
- * its own. With 'lost' >= 0, the oracle leaves out that write: a fault that must show. Returns wrong reads.
+ * Random reads and writes on the link against a flat array in link order, and stores of the CPU to
+ * memory of its own. With 'lost' >= 0, the oracle leaves out that write: a fault that must show.
+ * Returns wrong reads.
  */
 static uint32_t run_random(const char *const *sets, int lost)
 {
@@ -184,11 +194,13 @@ static uint32_t run_random(const char *const *sets, int lost)
 		if (i & 1) {
 			memcpy(snap[i], flat + off, len);
 			e.expected[i] = snap[i];
-			dma(&e, 0, TLP_MRD, e.region + off, NULL, len, (uint16_t)i, DMA_PAYLOAD_READ, OP_NONE);
+			dma(&e, 0, TLP_MRD, e.region + off, NULL, len, (uint16_t)i,
+			    DMA_PAYLOAD_READ, OP_NONE);
 		} else {
 			if ((int)i != lost)
 				memcpy(flat + off, bytes, len);
-			dma(&e, 0, TLP_MWR, e.region + off, bytes, len, 0, DMA_PAYLOAD_WRITE, OP_NONE);
+			dma(&e, 0, TLP_MWR, e.region + off, bytes, len, 0, DMA_PAYLOAD_WRITE,
+			    OP_NONE);
 		}
 		memset(store, (int)i, sizeof(store));
 		cpu(&e, 0, CPU_STORE, cpu_pa + 64 * i, store, (uint8_t)(1 + i % 64));
@@ -211,15 +223,37 @@ static void host_mem_random_traffic_matches_flat_memory(void)
 {
 	for (unsigned k = 0; k < 16; k++) {
 		char set_in[64], set_out[64];
+		const char *sets[] = { set_in, set_out, NULL, NULL };
 
 		tb_stall_sets(&host_mem_class, k / 4, k % 4, set_in, set_out);
-		CU_ASSERT_EQUAL(run_random((const char *[]){ set_in, set_out, k & 1 ? "host_mem.queue=2" : NULL, NULL }, -1), 0);
+		sets[2] = k & 1 ? "host_mem.queue=2" : NULL;
+		CU_ASSERT_EQUAL(run_random(sets, -1), 0);
 	}
 }
 
 static void host_mem_lost_write_is_caught(void)
 {
 	CU_ASSERT(run_random(NULL, 20) > 0);
+}
+
+static void host_mem_copy_takes_bytes_in_program_order(void)
+{
+	struct bench e;
+	const uint8_t before[4] = { 1, 2, 3, 4 }, after[4] = { 5, 6, 7, 8 };
+	uint8_t from[8], got[5];
+
+	bench_start(&e, NULL);
+	for (unsigned i = 0; i < 8; i++)
+		from[i] = (uint8_t)(e.region >> 8 * i);
+	cpu(&e, 0, CPU_STORE, e.region, before, 4);
+	tb_send(e.cpu_req, &(struct cpu_req){ .addr = e.region + 100, .kind = CPU_COPY, .len = 4,
+		.data = { from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7] } });
+	cpu(&e, 0, CPU_STORE, e.region, after, 4);
+	tb_run(&e.t);
+	mem_read(&e.mem, e.region + 100, got, sizeof(got));
+	CU_ASSERT_EQUAL(memcmp(got, before, 4), 0);
+	CU_ASSERT_EQUAL(got[4], 0);
+	bench_end(&e);
 }
 
 static void host_mem_register_write_goes_down(void)
@@ -244,7 +278,8 @@ static void host_mem_register_writes_beyond_buffers_wait(void)
 	struct bench e;
 	uint8_t bytes[8] = { 0 };
 
-	bench_start(&e, (const char *[]){ "host_mem.mmio_buffers=2", "host_mem.stall_out=random", NULL });
+	bench_start(&e, (const char *[]){ "host_mem.mmio_buffers=2", "host_mem.stall_out=random",
+					  NULL });
 	for (uint32_t i = 0; i < 50; i++)
 		cpu(&e, 0, CPU_MMIO, i, bytes, 8);
 	tb_run(&e.t);
@@ -276,7 +311,8 @@ static void host_mem_poll_waits_for_the_tick_after_the_write(void)
 	struct bench e;
 	uint32_t op;
 
-	bench_start(&e, (const char *[]){ "host_mem.llc_latency=20ns", "host_mem.poll_interval=40ns",
+	bench_start(&e, (const char *[]){ "host_mem.llc_latency=20ns",
+					  "host_mem.poll_interval=40ns",
 					  "host_mem.write_latency=8ns", NULL });
 	op = oplog_open(e.host.oplog, &(struct op_row){ .id = 1 }, 1);
 	poll_cq(&e, 0, 2, 0);			/* comes at cycle 1: ticks at 11, 21, ... */
@@ -306,7 +342,9 @@ static void host_mem_poll_ignores_the_other_owner(void)
 	bench_end(&e);
 }
 
-/* CQEs of all CQs in random order, each polled once before or after: every poll gets its own, once. */
+/*
+ * CQEs of all CQs in random order, each polled once before or after: every poll gets its own, once.
+ */
 static void host_mem_random_polls_get_their_cqe(void)
 {
 	for (unsigned k = 0; k < 16; k++) {
@@ -335,17 +373,19 @@ static void host_mem_random_polls_get_their_cqe(void)
 	}
 }
 
+#define TEST(f) { #f, f }
 CU_TestInfo test_host_mem_tests[] = {
-	{ "host_mem_read_brings_bytes_after_latency", host_mem_read_brings_bytes_after_latency },
-	{ "host_mem_reads_are_pipelined", host_mem_reads_are_pipelined },
-	{ "host_mem_missing_address_reads_ones", host_mem_missing_address_reads_ones },
-	{ "host_mem_random_traffic_matches_flat_memory", host_mem_random_traffic_matches_flat_memory },
-	{ "host_mem_lost_write_is_caught", host_mem_lost_write_is_caught },
-	{ "host_mem_register_write_goes_down", host_mem_register_write_goes_down },
-	{ "host_mem_register_writes_beyond_buffers_wait", host_mem_register_writes_beyond_buffers_wait },
-	{ "host_mem_poll_of_valid_cqe_answers_from_cache", host_mem_poll_of_valid_cqe_answers_from_cache },
-	{ "host_mem_poll_waits_for_the_tick_after_the_write", host_mem_poll_waits_for_the_tick_after_the_write },
-	{ "host_mem_poll_ignores_the_other_owner", host_mem_poll_ignores_the_other_owner },
-	{ "host_mem_random_polls_get_their_cqe", host_mem_random_polls_get_their_cqe },
+	TEST(host_mem_read_brings_bytes_after_latency),
+	TEST(host_mem_reads_are_pipelined),
+	TEST(host_mem_missing_address_reads_ones),
+	TEST(host_mem_random_traffic_matches_flat_memory),
+	TEST(host_mem_lost_write_is_caught),
+	TEST(host_mem_copy_takes_bytes_in_program_order),
+	TEST(host_mem_register_write_goes_down),
+	TEST(host_mem_register_writes_beyond_buffers_wait),
+	TEST(host_mem_poll_of_valid_cqe_answers_from_cache),
+	TEST(host_mem_poll_waits_for_the_tick_after_the_write),
+	TEST(host_mem_poll_ignores_the_other_owner),
+	TEST(host_mem_random_polls_get_their_cqe),
 	CU_TEST_INFO_NULL
 };

@@ -17,7 +17,8 @@ static void mem_alloc_is_aligned_zeroed_and_apart(void)
 {
 	static const struct {
 		uint64_t len, align;
-	} want[] = { { 64, 64 }, { 100, 256 }, { 8, 64 }, { 4096, 4096 }, { 64, 4096 }, { 64, 64 }, { 3 << 20, 4096 },
+	} want[] = { { 64, 64 }, { 100, 256 }, { 8, 64 }, { 4096, 4096 }, { 64, 4096 }, { 64, 64 },
+		     { 3 << 20, 4096 },
 		     { 2 << 20, 2 << 20 }, { 65536, 64 }, { 2 << 20, 64 } };
 	uint64_t pa[ARRAY_LEN(want)];
 	struct mem m;
@@ -33,7 +34,8 @@ static void mem_alloc_is_aligned_zeroed_and_apart(void)
 		for (size_t k = 0; k < i; k++)
 			CU_ASSERT(pa[k] + want[k].len <= pa[i] || pa[i] + want[i].len <= pa[k]);
 	}
-	CU_ASSERT_NOT_EQUAL(pa[5] / PAGE_4K, pa[4] / PAGE_4K);	/* a page-aligned range has its frames for itself */
+	/* a page-aligned range has its frames for itself */
+	CU_ASSERT_NOT_EQUAL(pa[5] / PAGE_4K, pa[4] / PAGE_4K);
 	mem_destroy(&m);
 }
 
@@ -93,14 +95,18 @@ static void mem_absent_range_copies_nothing(void)
 	mem_destroy(&m);
 }
 
-/* What a copy would do that took a whole range to be contiguous: the fault that scattered frames must show. */
+/*
+ * What a copy would do that took a whole range to be contiguous: the fault that scattered frames
+ * must show.
+ */
 static bool write_unsplit(struct space *s, uint64_t va, const void *from, uint64_t len)
 {
 	return mem_write(s->mem, space_pa(s, va, NULL), from, len);
 }
 
 /* Random copies in and out of a space and a flat array. Returns the reads that differ. */
-static int run_against_flat(uint64_t page, bool (*write)(struct space *, uint64_t, const void *, uint64_t))
+static int run_against_flat(uint64_t page, bool (*write)(struct space *, uint64_t, const void *,
+							 uint64_t))
 {
 	static uint8_t flat[FLAT], buf[20000];
 	struct mem m;
@@ -153,7 +159,8 @@ static void space_overlapping_maps_share_pages(void)
 	CU_ASSERT_TRUE(space_map(&s, VA + 0xa800, 1, PAGE_4K));
 	pa = space_pa(&s, VA + 0x6010, &run);
 	CU_ASSERT_EQUAL(run, 0xff0);
-	CU_ASSERT_TRUE(space_map(&s, VA + 0x1234, 0xc000, PAGE_4K));	/* over both, and the holes between */
+	/* over both, and the holes between */
+	CU_ASSERT_TRUE(space_map(&s, VA + 0x1234, 0xc000, PAGE_4K));
 	CU_ASSERT_EQUAL(space_pa(&s, VA + 0x6010, NULL), pa);
 	for (uint64_t o = 0x1000; o < 0xe000; o += 0x1000)
 		CU_ASSERT_NOT_EQUAL(space_pa(&s, VA + o, NULL), UINT64_MAX);
@@ -174,11 +181,13 @@ static void space_mixed_page_sizes_follow_the_rule(void)
 	mem_init(&m);
 	space_init(&s, &m);
 	CU_ASSERT_TRUE(space_map(&s, VA + 5, 4 * MIB, 2 * MIB));
-	CU_ASSERT_TRUE(space_map(&s, VA + 100, 3 * MIB, PAGE_4K));	/* in larger pages: left alone */
+	/* in larger pages: left alone */
+	CU_ASSERT_TRUE(space_map(&s, VA + 100, 3 * MIB, PAGE_4K));
 	CU_ASSERT_EQUAL(space_pa(&s, VA + 2 * MIB + 64, &run) % (2 * MIB), 64);
 	CU_ASSERT_EQUAL(run, 2 * MIB - 64);
 	CU_ASSERT_TRUE(space_map(&s, VA + 16 * MIB, 4096, PAGE_4K));
-	CU_ASSERT_FALSE(space_map(&s, VA + 16 * MIB + 8192, 4096, 2 * MIB)); /* a smaller page is in the way */
+	/* a smaller page is in the way */
+	CU_ASSERT_FALSE(space_map(&s, VA + 16 * MIB + 8192, 4096, 2 * MIB));
 	CU_ASSERT_FALSE(space_map(&s, UINT64_MAX - 10, 100, PAGE_4K));
 	space_destroy(&s);
 	mem_destroy(&m);
@@ -202,15 +211,16 @@ static void space_unmapped_part_copies_nothing(void)
 	mem_destroy(&m);
 }
 
+#define TEST(f) { #f, f }
 CU_TestInfo test_mem_tests[] = {
-	{ "mem_alloc_is_aligned_zeroed_and_apart", mem_alloc_is_aligned_zeroed_and_apart },
-	{ "mem_frames_are_distinct_and_never_in_a_row", mem_frames_are_distinct_and_never_in_a_row },
-	{ "mem_copy_across_chunks_keeps_bytes", mem_copy_across_chunks_keeps_bytes },
-	{ "mem_absent_range_copies_nothing", mem_absent_range_copies_nothing },
-	{ "space_random_copies_match_flat_array", space_random_copies_match_flat_array },
-	{ "space_missing_page_split_is_caught", space_missing_page_split_is_caught },
-	{ "space_overlapping_maps_share_pages", space_overlapping_maps_share_pages },
-	{ "space_mixed_page_sizes_follow_the_rule", space_mixed_page_sizes_follow_the_rule },
-	{ "space_unmapped_part_copies_nothing", space_unmapped_part_copies_nothing },
+	TEST(mem_alloc_is_aligned_zeroed_and_apart),
+	TEST(mem_frames_are_distinct_and_never_in_a_row),
+	TEST(mem_copy_across_chunks_keeps_bytes),
+	TEST(mem_absent_range_copies_nothing),
+	TEST(space_random_copies_match_flat_array),
+	TEST(space_missing_page_split_is_caught),
+	TEST(space_overlapping_maps_share_pages),
+	TEST(space_mixed_page_sizes_follow_the_rule),
+	TEST(space_unmapped_part_copies_nothing),
 	CU_TEST_INFO_NULL
 };

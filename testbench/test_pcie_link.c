@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pcie_link.c - bytes on the link against closed forms, exact serialisation, order in both directions
+ * test_pcie_link.c - bytes on the link against closed forms, exact serialisation, order in both
+ * directions
  */
 #include <string.h>
 
@@ -28,7 +29,10 @@ static void bench_start(struct bench *e, const char *const *sets)
 	tb_start(&e->t);
 }
 
-/* Link bytes by hardware.md: headers of 24 (requests) and 20 (completions), 'mps' bytes of data each. */
+/*
+ * Link bytes by hardware.md: headers of 24 (requests) and 20 (completions), 'mps' bytes of data
+ * each.
+ */
 static uint64_t closed_form(uint8_t kind, uint64_t s, uint64_t mps, uint64_t hdr_cpl)
 {
 	switch (kind) {
@@ -41,7 +45,10 @@ static uint64_t closed_form(uint8_t kind, uint64_t s, uint64_t mps, uint64_t hdr
 	}
 }
 
-/* One train of each size of a kind, one by one; returns the sizes whose bytes are not those expected. */
+/*
+ * One train of each size of a kind, one by one; returns the sizes whose bytes are not those
+ * expected.
+ */
 static unsigned count_wrong(uint8_t kind, uint64_t mps, uint64_t hdr_cpl)
 {
 	char set[64];
@@ -81,7 +88,9 @@ static void pcie_link_wrong_header_size_is_caught(void)
 	CU_ASSERT_EQUAL(count_wrong(TLP_CPLD, 256, 24), MAX_SIZE);
 }
 
-/* A read of 'len' at 'addr': completions by cutting at every boundary that the root may not cross. */
+/*
+ * A read of 'len' at 'addr': completions by cutting at every boundary that the root may not cross.
+ */
 static unsigned slow_completions(uint64_t addr, uint64_t len, uint64_t mps, uint64_t rcb)
 {
 	unsigned n = 0;
@@ -107,7 +116,8 @@ static void pcie_link_completions_end_at_rcb(void)
 		for (uint32_t len = 1; len < 600; len += 37) {
 			uint64_t now;
 
-			tb_send(e.down_in, &(struct tlp){ .addr = a, .len = len, .kind = TLP_CPLD });
+			tb_send(e.down_in, &(struct tlp){ .addr = a, .len = len,
+							  .kind = TLP_CPLD });
 			tb_run(&e.t);
 			now = tb_stat(&e.t, "down_cpld");
 			CU_ASSERT_EQUAL(now - before, slow_completions(a, len, 128, 64));
@@ -117,7 +127,8 @@ static void pcie_link_completions_end_at_rcb(void)
 }
 
 /* Time on the wire of n writes of 's' bytes as fast as they go, in ps, by the link's own count. */
-static uint64_t busy_ps(const char *gen, const char *lanes, const char *efficiency, uint32_t s, unsigned n)
+static uint64_t busy_ps(const char *gen, const char *lanes, const char *efficiency, uint32_t s,
+			unsigned n)
 {
 	struct bench e;
 	char sets[3][64];
@@ -156,7 +167,8 @@ static void pcie_link_rate_is_exact(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
-		CU_ASSERT_EQUAL(busy_ps(want[i].gen, want[i].lanes, want[i].efficiency, 256, 1000), want[i].ps);
+		CU_ASSERT_EQUAL(busy_ps(want[i].gen, want[i].lanes, want[i].efficiency, 256, 1000),
+				want[i].ps);
 	/* pcie-bench: 57.88 Gb/s for TLPs at Gen3 x8; 280000 B in 10 Mb/s, rounded */
 	CU_ASSERT_EQUAL((280000ull * 8 * PS_PER_S / want[6].ps + 5000000) / 10000000, 5788);
 }
@@ -165,7 +177,7 @@ static void pcie_link_train_arrives_after_its_last_byte(void)
 {
 	struct bench e;
 
-	/* 4096 + 16 x 24 B at 1015.625 / 8 ps = 568750 ps; sent at cycle 1 = 4000; 100 ns on the way */
+	/* 4096 + 16 x 24 B at 1015.625 / 8 ps = 568750 ps; sent at cycle 1; 100 ns on the way */
 	bench_start(&e, (const char *[]){ "pcie_link.efficiency=10000", NULL });
 	tb_send(e.up_in, &(struct tlp){ .addr = 4096, .len = 4096, .kind = TLP_MWR });
 	tb_run(&e.t);
@@ -176,7 +188,8 @@ static void pcie_link_train_arrives_after_its_last_byte(void)
 
 static struct tlp random_tlp(struct rng *r, uint32_t number, bool is_up)
 {
-	struct tlp t = { .addr = rng_below(r, 1 << 20), .len = 1 + (uint32_t)rng_below(r, 600), .tag = (uint16_t)number };
+	struct tlp t = { .addr = rng_below(r, 1 << 20), .len = 1 + (uint32_t)rng_below(r, 600),
+			 .tag = (uint16_t)number };
 
 	t.kind = rng_below(r, 3) == 0 ? TLP_MWR : is_up ? TLP_MRD : TLP_CPLD;
 	t.cls = (uint8_t)rng_below(r, DMA_CLS_COUNT);
@@ -193,7 +206,8 @@ static bool is_same_order(const struct tb_port *p, const struct tlp *sent, uint3
 
 		if (kind != 0xff && sent[i].kind != kind)
 			continue;
-		if (!got || got->tag != sent[i].tag || got->addr != sent[i].addr || got->len != sent[i].len)
+		if (!got || got->tag != sent[i].tag || got->addr != sent[i].addr ||
+		    got->len != sent[i].len)
 			return false;
 		k++;
 	}
@@ -211,7 +225,8 @@ static void pcie_link_random_trains_keep_order(void)
 		struct rng r;
 
 		tb_stall_sets(&pcie_link_class, k / 4, k % 4, set_in, set_out);
-		bench_start(&e, (const char *[]){ set_in, set_out, k & 1 ? "pcie_link.depth=2" : NULL, NULL });
+		bench_start(&e, (const char *[]){ set_in, set_out,
+						  k & 1 ? "pcie_link.depth=2" : NULL, NULL });
 		rng_seed(&r, "test_pcie_link", k);
 		for (uint32_t i = 0; i < N; i++) {
 			up[i] = random_tlp(&r, i, true);
@@ -229,12 +244,13 @@ static void pcie_link_random_trains_keep_order(void)
 	}
 }
 
+#define TEST(f) { #f, f }
 CU_TestInfo test_pcie_link_tests[] = {
-	{ "pcie_link_bytes_match_closed_form", pcie_link_bytes_match_closed_form },
-	{ "pcie_link_wrong_header_size_is_caught", pcie_link_wrong_header_size_is_caught },
-	{ "pcie_link_completions_end_at_rcb", pcie_link_completions_end_at_rcb },
-	{ "pcie_link_rate_is_exact", pcie_link_rate_is_exact },
-	{ "pcie_link_train_arrives_after_its_last_byte", pcie_link_train_arrives_after_its_last_byte },
-	{ "pcie_link_random_trains_keep_order", pcie_link_random_trains_keep_order },
+	TEST(pcie_link_bytes_match_closed_form),
+	TEST(pcie_link_wrong_header_size_is_caught),
+	TEST(pcie_link_completions_end_at_rcb),
+	TEST(pcie_link_rate_is_exact),
+	TEST(pcie_link_train_arrives_after_its_last_byte),
+	TEST(pcie_link_random_trains_keep_order),
 	CU_TEST_INFO_NULL
 };
