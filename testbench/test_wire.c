@@ -136,6 +136,41 @@ static void any_stalls_lose_nothing(void)
 		}
 }
 
+/* Cycles at which frames arrive, and stalls of the channels, as one number. */
+static uint64_t arrival_digest(enum step_order order, bool every_cycle)
+{
+	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.1", "wire.reorder=0.2",
+					    "wire.stall_in=random", "wire.stall_out=random", NULL };
+	struct bench b;
+	uint64_t d = 0;
+
+	bench_start(&b, sets, NULL, 400);
+	b.t.sim.order = order;
+	b.t.sim.every_cycle = every_cycle;
+	for (uint32_t i = 0; i < 200; i++) {
+		send(&b, b.a_in, i, 3, 0);
+		send(&b, b.b_in, i, 3, 500);
+	}
+	tb_run_for(&b.t, 5000);
+	for (uint32_t i = 0; i < b.b_out->n_received; i++)
+		d = d * 31 + b.b_out->cycle[i];
+	for (uint32_t i = 0; i < b.a_out->n_received; i++)
+		d = d * 31 + b.a_out->cycle[i];
+	d = d * 31 + b.b_out->chan->stall_ps;
+	d = d * 31 + b.a_out->chan->stall_ps;
+	tb_end(&b.t);
+	return d;
+}
+
+static void step_order_and_sleeping_change_nothing(void)
+{
+	uint64_t d = arrival_digest(ORDER_FORWARD, false);
+
+	CU_ASSERT_EQUAL(arrival_digest(ORDER_REVERSED, false), d);
+	CU_ASSERT_EQUAL(arrival_digest(ORDER_SHUFFLED, false), d);
+	CU_ASSERT_EQUAL(arrival_digest(ORDER_FORWARD, true), d);
+}
+
 /* ---- rules of the trace ---- */
 
 static void rules_hit_exactly_the_nth_frames(void)
@@ -271,6 +306,7 @@ CU_TestInfo test_wire_tests[] = {
 	{ "frames_arrive_after_the_propagation_time", frames_arrive_after_the_propagation_time },
 	{ "long_cable_does_not_throttle", long_cable_does_not_throttle },
 	{ "any_stalls_lose_nothing", any_stalls_lose_nothing },
+	{ "step_order_and_sleeping_change_nothing", step_order_and_sleeping_change_nothing },
 	{ "rules_hit_exactly_the_nth_frames", rules_hit_exactly_the_nth_frames },
 	{ "damaged_frame_always_fails_the_icrc", damaged_frame_always_fails_the_icrc },
 	{ "probabilities_hit_about_as_often_as_asked", probabilities_hit_about_as_often_as_asked },
