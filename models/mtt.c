@@ -231,7 +231,7 @@ static uint64_t take_fill(struct mtt *m)
 /* Forget the key's entry and its translations; the walk over the sets takes its time. */
 static uint64_t drop_key(struct mtt *m)
 {
-	uint32_t mpt = assoc_find(&m->mpt_tags, mpt_set(m, m->drop_key), m->drop_key);
+	uint32_t key_idx = key_index(m->at.key), mpt = assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx);
 	uint32_t first = 0, n = m->mtt_tags.n_sets, n_ways = m->mtt_tags.n_ways;
 
 	if (mpt != ASSOC_NONE) {
@@ -246,7 +246,7 @@ static uint64_t drop_key(struct mtt *m)
 		uint32_t set = (first + i) & (m->mtt_tags.n_sets - 1);
 
 		for (uint32_t line = set * n_ways; line < (set + 1) * n_ways; line++)
-			if (m->mtt_tags.tag[line] >> 40 == m->drop_key)
+			if (m->mtt_tags.tag[line] >> 40 == key_idx)
 				assoc_drop(&m->mtt_tags, line);
 	}
 	m->state = MTT_WALK;
@@ -262,7 +262,7 @@ static uint64_t take_request(struct mtt *m)
 	uint8_t other = m->client ^ 1u;
 
 	if (cmd) {
-		m->drop_key = key_index(cmd->key);
+		m->at.key = cmd->key;
 		chan_pop(m->inv);
 		m->invalidations++;
 		m->state = MTT_DROP;

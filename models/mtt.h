@@ -40,8 +40,7 @@ struct mtt {
 	struct chan *req[MTT_CLIENTS], *rsp[MTT_CLIENTS];
 	struct chan *inv, *fill, *fill_rsp;
 	/* state */
-	struct xlate_req at;	/* being looked up */
-	uint32_t drop_key;	/* being forgotten: index of the key */
+	struct xlate_req at;	/* being looked up; its key alone: being forgotten */
 	uint64_t at_cyc;	/* when the look-up or the walk is over */
 	bool is_mpt_fill;	/* what the outstanding read is for: MPT or MTT entry */
 	bool has_missed_mpt, has_missed_mtt; /* the look-up, earlier */
