@@ -202,11 +202,12 @@ static uint32_t next_bbs(const struct wqe_fetch *w, const struct sq_slot *s)
 /* One WQE of the oldest order whose bytes are there. */
 static uint64_t decode(struct wqe_fetch *w)
 {
-	struct sq_slot *s = &w->slot[w->sq_decode.head];
+	struct sq_slot *s;
 	uint32_t n;
 
 	if (!w->sq_decode.n)
 		return CYCLE_NEVER;
+	s = &w->slot[w->sq_decode.head];
 	if (w->b.cycle < w->decode_free_cyc)
 		return w->decode_free_cyc;
 	if (s->done == s->want || s->n_wqe == s->order.max_wqe)
