@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo, make test: each works as the first command. Others: all bench soak lint clean.
-# V=1 shows whole commands; NO_RTL=1 builds without Verilator; BUILD=dir puts objects elsewhere.
+# make demo, make test: each works as the first command. Others: all bench soak lint figures clean.
+# V=1 shows whole commands; NO_RTL=1 builds without Verilator (no RTL, no FST); BUILD=dir puts objects elsewhere.
 
 BUILD ?= build
+OUT ?= out
 CC ?= gcc
 CXX ?= g++
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)	$(2)")
 
@@ -19,65 +23,111 @@ SAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-re
 all: $(BUILD)/rnicsim
 
 # What the machine has; making this file installs what is missing, then make starts over with it.
-ifneq ($(MAKECMDGOALS),clean)
-include $(BUILD)/config.mk
+CONFIG := $(BUILD)/config$(if $(NO_RTL),-no-rtl).mk
+ifneq ($(filter-out clean,$(or $(MAKECMDGOALS),all)),)
+include $(CONFIG)
 endif
-$(BUILD)/config.mk: tools/install-deps.sh
-	$(Q)mkdir -p $(BUILD)
-	$(Q)NO_RTL=$(NO_RTL) tools/install-deps.sh $@
+$(CONFIG): tools/install-deps.sh
+	$(Q)CC="$(CC)" CXX="$(CXX)" NO_RTL=$(NO_RTL) tools/install-deps.sh build $@
+ifneq ($(wildcard $(CONFIG)),)
+$(if $(NO_RTL),$(info NO_RTL=1: no Verilog blocks, waveforms as .vcd only))
+endif
 
-# ---- sources: found, not listed ----
+# ---- sources: found, not listed; objects of different kinds of build do not mix ----
 LIB_SRC := $(filter-out sim/main.c,$(wildcard sim/*.c)) $(wildcard models/*.c)
 TEST_SRC := $(wildcard testbench/*.c)
+VLT := $(BUILD)/verilated
 ifdef FST_DIR
 CPPFLAGS += -DHAVE_FST -isystem $(FST_DIR)
-FST_SRC := fstapi lz4 fastlz
+FST_OBJ := $(patsubst %,$(BUILD)/fst/%.o,fstapi lz4 fastlz)
 else
 LIB_SRC := $(filter-out sim/wave_fst.c,$(LIB_SRC))
 endif
-ifdef HAVE_RTL
-RTL_BLOCKS := $(patsubst rtl/host/%_rtl.cpp,%,$(wildcard rtl/host/*_rtl.cpp))
-RTL_LIBS := $(RTL_BLOCKS:%=$(BUILD)/verilated/%/libV%.a)
+ifdef VERILATOR_INC
 CPPFLAGS += -DHAVE_RTL
+RTL_BLOCKS := $(patsubst rtl/host/%_rtl.cpp,%,$(wildcard rtl/host/*_rtl.cpp))
+RTL_OBJ := $(foreach b,$(RTL_BLOCKS),$(VLT)/$(b)/V$(b)__ALL.a) $(VLT)/verilated.o
 LINK := $(CXX)
 else
 LINK := $(CC)
 endif
+KIND := $(if $(VERILATOR_INC),-rtl)$(if $(FST_DIR),-fst)
 
-objects = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(FST_SRC:%=$(BUILD)/$(1)/fst/%.o) \
-	$(RTL_BLOCKS:%=$(BUILD)/$(1)/rtl/host/%_rtl.o) $(RTL_LIBS)
+objects = $(patsubst %.c,$(BUILD)/$(1)$(KIND)/%.o,$(2)) $(RTL_BLOCKS:%=$(BUILD)/$(1)$(KIND)/rtl/host/%_rtl.o) $(FST_OBJ) $(RTL_OBJ)
+define link
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(LDFLAGS) $(1) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+endef
 
-$(BUILD)/rnicsim: $(call objects,opt,$(LIB_SRC) sim/main.c)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(if $(RTL_LIBS),$(RTL_LIBS) $(BUILD)/verilated/verilated.o) $(LDLIBS)
-$(BUILD)/rnicsim-san: $(call objects,san,$(LIB_SRC) sim/main.c)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $(LDFLAGS) $(SAN) -o $@ $(filter %.o,$^) $(if $(RTL_LIBS),$(RTL_LIBS) $(BUILD)/verilated/verilated.o) $(LDLIBS)
-$(BUILD)/rnicsim-test: $(call objects,san,$(LIB_SRC) $(TEST_SRC))
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $(LDFLAGS) $(SAN) -o $@ $(filter %.o,$^) $(if $(RTL_LIBS),$(RTL_LIBS) $(BUILD)/verilated/verilated.o) $(LDLIBS) -lcunit
+$(BUILD)/rnicsim: $(call objects,opt,$(LIB_SRC) sim/main.c) $(BUILD)/kind
+	$(call link)
+$(BUILD)/rnicsim-san: $(call objects,san,$(LIB_SRC) sim/main.c) $(BUILD)/kind
+	$(call link,$(SAN))
+$(BUILD)/rnicsim-test: $(call objects,san,$(LIB_SRC) $(TEST_SRC)) $(BUILD)/kind
+	$(call link,$(SAN) -lcunit)
+$(BUILD)/bench-kernel: $(call objects,opt,$(filter sim/%,$(LIB_SRC)) testbench/bench/kernel.c) $(BUILD)/kind
+	$(call link)
+# of which kind the programs are: another kind links them anew
+$(BUILD)/kind: FORCE
+	$(Q)echo '$(KIND)' | cmp -s - $@ || echo '$(KIND)' > $@
 
 define variant
-$(BUILD)/$(1)/%.o: %.c
+$(BUILD)/$(1)$(KIND)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)
 	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $(2) -c -o $$@ $$<
-$(BUILD)/$(1)/fst/%.o: $(FST_DIR)/%.c
-	@mkdir -p $$(@D)
-	$$(call say,CC,$$(<F))
-	$$(Q)$$(CC) -w -O2 -I$(FST_DIR) -DFST_CONFIG_INCLUDE='"fst_config.h"' -c -o $$@ $$<
-$(BUILD)/$(1)/rtl/host/%_rtl.o: rtl/host/%_rtl.cpp $(BUILD)/verilated/%/libV%.a
+$(BUILD)/$(1)$(KIND)/rtl/host/%_rtl.o: rtl/host/%_rtl.cpp $(RTL_OBJ)
 	@mkdir -p $$(@D)
 	$$(call say,CXX,$$<)
-	$$(Q)$$(CXX) $$(CPPFLAGS) $$(CXXFLAGS) $(2) -isystem $(BUILD)/verilated/$$* \
-		-isystem $(VERILATOR_INC) -isystem $(VERILATOR_INC)/vltstd -c -o $$@ $$<
+	$$(Q)$$(CXX) $$(CPPFLAGS) $$(CXXFLAGS) $(2) -isystem $(VLT)/$$* -isystem $(VERILATOR_INC) -isystem $(VERILATOR_INC)/vltstd -c -o $$@ $$<
 endef
 $(eval $(call variant,opt,$(OPT)))
 $(eval $(call variant,san,$(SAN)))
 
-clean:
-	rm -rf $(BUILD) out
+$(BUILD)/fst/%.o: $(FST_DIR)/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$(<F))
+	$(Q)$(CC) -w -O2 -I$(FST_DIR) -DFST_CONFIG_INCLUDE='"fst_config.h"' -c -o $@ $<
 
-.PHONY: all demo test bench soak lint clean
+# ---- SystemVerilog twins: the package of messages from models/msg.def, then one library a block ----
+$(VLT)/msg_sv: tools/msg_sv.c models/msg.def models/msg.h models/nic.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. -o $@ $<
+$(VLT)/msg_pkg.sv: $(VLT)/msg_sv
+	$(Q)$< > $@.new && mv $@.new $@
+define rtl_block
+$(VLT)/$(1)/V$(1)__ALL.a: rtl/$(1).sv $(wildcard rtl/rnic_*.sv) rtl/lint.vlt $(VLT)/msg_pkg.sv
+	$$(call say,RTL,$$<)
+	$$(Q)MAKEFLAGS= verilator --cc --build -Wall -O3 --x-assign 0 --x-initial 0 -MAKEFLAGS 'OPT_FAST=-O3 OPT_SLOW=-O1' --Mdir $$(@D) \
+		--prefix V$(1) --top-module $(1) rtl/lint.vlt $(VLT)/msg_pkg.sv -Irtl $$< >/dev/null
+endef
+$(foreach b,$(RTL_BLOCKS),$(eval $(call rtl_block,$(b))))
+$(VLT)/verilated.o: $(VERILATOR_INC)/verilated.cpp
+	@mkdir -p $(@D)
+	$(call say,CXX,$(<F))
+	$(Q)$(CXX) -std=c++17 -w -O2 -I$(VERILATOR_INC) -I$(VERILATOR_INC)/vltstd -c -o $@ $<
+
+# ---- what to do with it ----
+demo: $(BUILD)/rnicsim
+	$(BUILD)/rnicsim run traces/demo.ini -o $(OUT)/demo --wave $(OUT)/demo/demo.$(if $(FST_DIR),fst,vcd) \
+		--pcap $(OUT)/demo/demo.pcapng --timeline $(OUT)/demo/timeline.json
+test: $(BUILD)/rnicsim-test $(BUILD)/rnicsim $(BUILD)/rnicsim-san $(BUILD)/test-tools
+	$(BUILD)/rnicsim-test
+$(BUILD)/test-tools: tools/install-deps.sh
+	$(Q)tools/install-deps.sh test $@
+bench: $(BUILD)/bench-kernel $(BUILD)/rnicsim
+	$(Q)testbench/bench/bench.sh $(BUILD)
+soak: $(BUILD)/rnicsim-san
+	$(Q)testbench/soak.sh $(BUILD)
+lint: $(if $(VERILATOR_INC),$(VLT)/msg_pkg.sv)
+	$(Q)tools/lint.sh $(VLT)/msg_pkg.sv $(CPPFLAGS)
+figures: demo
+	$(Q)tools/figures.sh $(OUT)/demo $(OUT)/figures
+clean:
+	rm -rf $(BUILD) $(OUT)
+
+FORCE:
+.PHONY: all demo test bench soak lint figures clean FORCE
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+.DELETE_ON_ERROR:
+-include $(shell find $(BUILD)/opt$(KIND) $(BUILD)/san$(KIND) -name '*.d' 2>/dev/null)

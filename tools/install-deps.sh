@@ -1,17 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install-deps.sh OUT.mk - make sure that what rnicsim builds with is there, and tell the Makefile what it found.
+# install-deps.sh build OUT.mk - make sure that what rnicsim builds with is there; tell the Makefile what was found.
+# install-deps.sh test STAMP   - the tools that tests check our files with.
 #
 # Missing packages are installed through apt when we are root or sudo asks no password. Otherwise, when a
 # required one is missing, print the one line to run and stop; a missing optional one costs its feature only.
 set -eu
-out=$1
+mode=$1
+out=$2
 
 has_header() { echo "#include <$1>" | ${CC:-gcc} -E -x c - >/dev/null 2>&1; }
 has_command() { command -v "$1" >/dev/null 2>&1; }
-verilator_gtkwave() { echo "${VERILATOR_ROOT:-/usr/share/verilator}/include/gtkwave"; }
+verilator_include=${VERILATOR_ROOT:-/usr/share/verilator}/include
+has_rtl() { has_command verilator && has_command "${CXX:-g++}" && [ -f "$verilator_include/verilated.cpp" ]; }
+has_fst() { [ -f "$verilator_include/gtkwave/fstapi.c" ]; }
 
 missing_required() {
+	[ "$mode" = build ] || return 0
 	has_header ini.h || echo libinih-dev
 	has_header zlib.h || echo zlib1g-dev
 	has_header libdeflate.h || echo libdeflate-dev
@@ -20,15 +25,17 @@ missing_required() {
 }
 
 missing_optional() {
-	[ -z "${NO_RTL:-}" ] || return 0
-	has_command g++ || echo g++
-	has_command verilator && [ -f "$(verilator_gtkwave)/fstapi.c" ] || echo verilator
-	has_command fst2vcd || echo gtkwave
-	has_command tshark || echo tshark
-	has_command python3 || echo python3
+	if [ "$mode" = test ]; then
+		has_command fst2vcd || echo gtkwave
+		has_command tshark || echo tshark
+	elif [ -z "${NO_RTL:-}" ]; then
+		has_command "${CXX:-g++}" || echo g++
+		{ has_command verilator && has_fst; } || echo verilator
+	fi
 }
 
-install() {
+find_root() {
+	has_command apt-get || return 1
 	if [ "$(id -u)" = 0 ]; then
 		as=
 	elif sudo -n true 2>/dev/null; then
@@ -36,34 +43,40 @@ install() {
 	else
 		return 1
 	fi
+}
+
+install() {
 	echo "installing: $*"
-	$as apt-get update -qq >/dev/null 2>&1 || true
 	$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 required=$(missing_required)
 optional=$(missing_optional)
-if [ -n "$required$optional" ] && has_command apt-get; then
+if [ -n "$required$optional" ] && find_root; then
+	$as apt-get update -qq >/dev/null 2>&1 || true
+	# the required ones first: an optional one that cannot be had must not cost them
 	# shellcheck disable=SC2086
-	install $required $optional || true
+	for packages in "$required" "$optional"; do
+		[ -z "$packages" ] || install $packages || true
+	done
 	required=$(missing_required)
 	optional=$(missing_optional)
 fi
 if [ -n "$required" ]; then
 	echo "rnicsim needs some packages. Run this, then make again:" >&2
+	# shellcheck disable=SC2086
 	echo "  sudo apt-get install --no-install-recommends" $required $optional >&2
 	exit 1
 fi
-[ -z "$optional" ] || echo "not installed (their features are left out):" $optional
+# shellcheck disable=SC2086
+[ -z "$optional" ] || echo "not installed (what needs them is left out):" $optional
 
 mkdir -p "$(dirname "$out")"
 {
-	if [ -z "${NO_RTL:-}" ] && has_command verilator && has_command g++; then
-		echo "HAVE_RTL := yes"
-		echo "VERILATOR_INC := $(dirname "$(verilator_gtkwave)")"
+	if [ "$mode" = build ] && [ -z "${NO_RTL:-}" ]; then
+		has_rtl && echo "VERILATOR_INC := $verilator_include"
+		has_fst && echo "FST_DIR := $verilator_include/gtkwave"
 	fi
-	if [ -z "${NO_RTL:-}" ] && [ -f "$(verilator_gtkwave)/fstapi.c" ]; then
-		echo "FST_DIR := $(verilator_gtkwave)"
-	fi
+	true
 } >"$out.new"
 mv "$out.new" "$out"
