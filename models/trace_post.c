@@ -25,7 +25,7 @@ static bool take_va(const char **p, const char *key_word, uint64_t *addr, uint32
 	size_t n = strlen(key_word);
 
 	*p += strlen("va:");
-	if (!record_number(p, addr) || !record_char(p, ':') || strncmp(*p, key_word, n) != 0)
+	if (!record_number(p, addr) || strncmp(*p, key_word, n) != 0)
 		return false;
 	*p += n;
 	if (!record_number(p, &k) || k > UINT32_MAX)

@@ -161,14 +161,24 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool is_name_start(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+/* What a character may be, so that words are cut up with one look at each. */
+enum { CHAR_START = 1, CHAR_NAME = 2, CHAR_STOP = 4 };
+#define LETTER(c) [c] = CHAR_START | CHAR_NAME
+static const unsigned char char_class[256] = {
+	LETTER('a'), LETTER('b'), LETTER('c'), LETTER('d'), LETTER('e'), LETTER('f'), LETTER('g'), LETTER('h'), LETTER('i'),
+	LETTER('j'), LETTER('k'), LETTER('l'), LETTER('m'), LETTER('n'), LETTER('o'), LETTER('p'), LETTER('q'), LETTER('r'),
+	LETTER('s'), LETTER('t'), LETTER('u'), LETTER('v'), LETTER('w'), LETTER('x'), LETTER('y'), LETTER('z'), LETTER('A'),
+	LETTER('B'), LETTER('C'), LETTER('D'), LETTER('E'), LETTER('F'), LETTER('G'), LETTER('H'), LETTER('I'), LETTER('J'),
+	LETTER('K'), LETTER('L'), LETTER('M'), LETTER('N'), LETTER('O'), LETTER('P'), LETTER('Q'), LETTER('R'), LETTER('S'),
+	LETTER('T'), LETTER('U'), LETTER('V'), LETTER('W'), LETTER('X'), LETTER('Y'), LETTER('Z'), LETTER('_'),
+	['0'] = CHAR_NAME, ['1'] = CHAR_NAME, ['2'] = CHAR_NAME, ['3'] = CHAR_NAME, ['4'] = CHAR_NAME,
+	['5'] = CHAR_NAME, ['6'] = CHAR_NAME, ['7'] = CHAR_NAME, ['8'] = CHAR_NAME, ['9'] = CHAR_NAME, ['-'] = CHAR_NAME,
+	['\0'] = CHAR_STOP, [' '] = CHAR_STOP, ['\t'] = CHAR_STOP, ['#'] = CHAR_STOP, ['='] = CHAR_STOP,
+};
 
-static bool is_name_char(char c)
+static inline unsigned class_of(char c)
 {
-	return is_name_start(c) || (c >= '0' && c <= '9') || c == '-';
+	return char_class[(unsigned char)c];
 }
 
 /* Cut the line into words, up to a comment. */
@@ -177,7 +187,6 @@ static bool cut(struct record_reader *r, char *s, struct err *e)
 	r->n_words = 0;
 	for (;;) {
 		struct record_word *w = &r->words[r->n_words];
-		char *eq = NULL;
 
 		while (is_blank(*s))
 			s++;
@@ -187,11 +196,16 @@ static bool cut(struct record_reader *r, char *s, struct err *e)
 			return record_err(r, e, "more than %u words in one record", RECORD_MAX_WORDS);
 		r->n_words++;
 		w->text = s;
-		for (; *s && *s != '#' && !is_blank(*s); s++)
-			if (*s == '=' && !eq)
-				eq = s;
+		w->eq = 0;
+		for (;; s++) {
+			while (!(class_of(*s) & CHAR_STOP))
+				s++;
+			if (*s != '=')
+				break;
+			if (w->eq == 0 && class_of(*w->text) & CHAR_START)
+				w->eq = (uint32_t)(s - w->text);
+		}
 		w->len = (uint32_t)(s - w->text);
-		w->eq = eq && is_name_start(*w->text) ? (uint32_t)(eq - w->text) : 0;
 		if (*s == '#')
 			s[1] = '\0';	/* a comment that touches the word */
 		if (*s)
@@ -309,9 +323,9 @@ bool record_name(const char **p, const char **name, uint32_t *len)
 {
 	const char *s = *p;
 
-	if (!is_name_start(*s))
+	if (!(class_of(*s) & CHAR_START))
 		return false;
-	while (is_name_char(*s))
+	while (class_of(*s) & CHAR_NAME)
 		s++;
 	*name = *p;
 	*len = (uint32_t)(s - *p);

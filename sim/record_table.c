@@ -233,14 +233,21 @@ static bool check_required(const struct record_reader *r, const struct record_ki
 	return true;
 }
 
+static bool is_key(const char *key, const char *text, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (key[i] != text[i])
+			return false;	/* also where the key ends first */
+	return key[len] == '\0';
+}
+
 /* The row of the key of word 'w', looked for from row 'from' on; n_fields when there is none. */
 static uint32_t find_key(const struct record_kind *k, const struct record_word *w, uint32_t from)
 {
 	for (uint32_t tried = 0, i = from; tried < k->n_fields; tried++, i = i + 1 < k->n_fields ? i + 1 : 0) {
 		const struct record_field *f = &k->fields[i];
 
-		if (f->key[0] == w->text[0] && !(f->flags & RECORD_PLACE) && strncmp(f->key, w->text, w->eq) == 0 &&
-		    f->key[w->eq] == '\0')
+		if (is_key(f->key, w->text, w->eq) && !(f->flags & RECORD_PLACE))
 			return i;
 	}
 	return k->n_fields;
