@@ -46,7 +46,7 @@ endif
 ifdef VERILATOR_INC
 CPPFLAGS += -DHAVE_RTL
 RTL_BLOCKS := $(patsubst rtl/host/%_rtl.cpp,%,$(wildcard rtl/host/*_rtl.cpp))
-RTL_OBJ := $(foreach b,$(RTL_BLOCKS),$(VLT)/$(b)/V$(b)__ALL.a) $(VLT)/verilated.o
+RTL_OBJ := $(foreach b,$(RTL_BLOCKS),$(VLT)/$(b)/V$(b)__ALL.a) $(VLT)/verilated.o $(VLT)/verilated_threads.o
 LINK := $(CXX)
 else
 LINK := $(CC)
@@ -90,9 +90,9 @@ $(BUILD)/fst/%.o: $(FST_DIR)/%.c
 	$(Q)$(CC) -w -O2 -I$(FST_DIR) -DFST_CONFIG_INCLUDE='"fst_config.h"' -c -o $@ $<
 
 # ---- SystemVerilog twins: the package of messages from models/msg.def, then one library a block ----
-$(VLT)/msg_sv: tools/msg_sv.c models/msg.def models/msg.h models/nic.h
+$(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c models/msg_list.c models/msg.def models/msg.h models/nic.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. -o $@ $<
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. -o $@ $(filter %.c,$^)
 $(VLT)/msg_pkg.sv: $(VLT)/msg_sv
 	$(Q)$< > $@.new && mv $@.new $@
 define rtl_block
@@ -102,7 +102,7 @@ $(VLT)/$(1)/V$(1)__ALL.a: rtl/$(1).sv $(wildcard rtl/rnic_*.sv) rtl/lint.vlt $(V
 		--prefix V$(1) --top-module $(1) rtl/lint.vlt $(VLT)/msg_pkg.sv -Irtl $$< >/dev/null
 endef
 $(foreach b,$(RTL_BLOCKS),$(eval $(call rtl_block,$(b))))
-$(VLT)/verilated.o: $(VERILATOR_INC)/verilated.cpp
+$(VLT)/%.o: $(VERILATOR_INC)/%.cpp
 	@mkdir -p $(@D)
 	$(call say,CXX,$(<F))
 	$(Q)$(CXX) -std=c++17 -w -O2 -I$(VERILATOR_INC) -I$(VERILATOR_INC)/vltstd -c -o $@ $<

@@ -4,8 +4,8 @@
 //
 // A request is latched while its key's set is read; the page's set is read one cycle later from the key's
 // entry; the look-up is over hit_cyc_i cycles after it began. fill_bytes_i is a read port on the buffer
-// that the outstanding read fills: byte 0 in the highest bits. Buffers belong to the host of this
-// module; buf_h of a read is 0. <port>_wait_o: a request is held back until this answer port has room.
+// that the outstanding read fills: byte 0 in the lowest bits. Buffers belong to the host of this module;
+// buf_ of a read is 0. <port>_wait_o: a request is held back until this answer port has room.
 
 module mtt #(
   parameter int unsigned MptSetsLog = 12,  // largest mpt_sets_i
@@ -24,27 +24,27 @@ module mtt #(
   // ports
   input  logic                req0_valid_i,
   output logic                req0_ready_o,
-  input  msg_pkg::xlate_req_t req0_data_i,
+  input  rnic_msg_pkg::xlate_req_t req0_data_i,
   input  logic                req1_valid_i,
   output logic                req1_ready_o,
-  input  msg_pkg::xlate_req_t req1_data_i,
+  input  rnic_msg_pkg::xlate_req_t req1_data_i,
   output logic                rsp0_valid_o,
   input  logic                rsp0_ready_i,
-  output msg_pkg::xlate_rsp_t rsp0_data_o,
+  output rnic_msg_pkg::xlate_rsp_t rsp0_data_o,
   output logic                rsp0_wait_o,
   output logic                rsp1_valid_o,
   input  logic                rsp1_ready_i,
-  output msg_pkg::xlate_rsp_t rsp1_data_o,
+  output rnic_msg_pkg::xlate_rsp_t rsp1_data_o,
   output logic                rsp1_wait_o,
   input  logic                inv_valid_i,
   output logic                inv_ready_o,
-  input  msg_pkg::mpt_cmd_t   inv_data_i,
+  input  rnic_msg_pkg::mpt_cmd_t   inv_data_i,
   output logic                fill_valid_o,
   input  logic                fill_ready_i,
-  output msg_pkg::dma_req_t   fill_data_o,
+  output rnic_msg_pkg::dma_req_t   fill_data_o,
   input  logic                fill_rsp_valid_i,
   output logic                fill_rsp_ready_o,
-  input  msg_pkg::dma_rsp_t   fill_rsp_data_i,
+  input  rnic_msg_pkg::dma_rsp_t   fill_rsp_data_i,
   input  logic [511:0]        fill_bytes_i,
   // statistics
   output logic [63:0]         requests_o,
@@ -82,9 +82,14 @@ module mtt #(
     logic [4:0]  log_page;
   } mpt_line_t;
 
+  // Table entries are big-endian.
+  function automatic logic [63:0] be64(input logic [63:0] bytes);
+    for (int i = 0; i < 8; i++) be64[8*i +: 8] = bytes[8*(7 - i) +: 8];
+  endfunction
+
   // ---- state ----
   state_e              state_q, state_d;
-  msg_pkg::xlate_req_t at_q, at_d;
+  rnic_msg_pkg::xlate_req_t at_q, at_d;
   logic                client_q, client_d;
   logic [6:0]          wait_q, wait_d;                 // cycles until the look-up is over
   logic                is_mpt_fill_q, is_mpt_fill_d;
@@ -94,7 +99,7 @@ module mtt #(
   logic [SetsLog:0]    walk_left_q, walk_left_d;
 
   // ---- which request ----
-  msg_pkg::xlate_req_t req;
+  rnic_msg_pkg::xlate_req_t req;
   logic                can_take0, can_take1, pick, take, take_inv;
 
   assign can_take0    = req0_valid_i && rsp0_ready_i;
@@ -120,6 +125,7 @@ module mtt #(
   logic [MttW-1:0]       mtt_page;
   logic [63:0]           mtt_addr, page_mask;
   logic [63:0]           page_va, page_start;
+  logic [63:0]           mtt_entry;
 
   assign key_idx    = at_q.key[31:8];
   assign mpt_idx    = state_q != Idle ? key_idx : inv_valid_i ? inv_data_i.key[31:8] : req.key[31:8];
@@ -141,7 +147,7 @@ module mtt #(
 
   rnic_assoc #(.SetsLog(SetsLog), .TagW(24 + PageW), .DataW(MttW)) u_mtt (
     .clk_i, .rst_ni, .ways_i, .set_i(mtt_set), .tag_i(mtt_tag),
-    .mask_i({{24{1'b1}}, {PageW{state_q != Walk}}}), .data_i(fill_bytes_i[511 -: MttW]),
+    .mask_i({{24{1'b1}}, {PageW{state_q != Walk}}}), .data_i(mtt_entry[63 -: MttW]),
     .touch_i(fire && do_translate), .fill_i(mtt_fill), .drop_i(state_q == Walk),
     .hit_o(mtt_hit), .data_o(mtt_page)
   );
@@ -150,24 +156,24 @@ module mtt #(
   logic        is_due, need_mpt, need_mtt, do_translate, is_inside;
   logic [7:0]  status;
   logic [63:0] offset;
-  msg_pkg::xlate_rsp_t rsp;
+  rnic_msg_pkg::xlate_rsp_t rsp;
 
   assign offset    = at_q.va - mpt.start;
   assign is_inside = at_q.va >= mpt.start && offset < mpt.len && {32'd0, at_q.len} <= mpt.len - offset;
   assign is_due    = state_q == Lookup && wait_q == '0;
 
   always_comb begin
-    status       = msg_pkg::XLATE_OK;
+    status       = rnic_pkg::XLATE_OK;
     need_mpt     = 1'b0;
     need_mtt     = 1'b0;
     do_translate = 1'b0;
-    if ({8'd0, key_idx} >= mpt_entries_i)                    status = msg_pkg::XLATE_BAD_KEY;
-    else if (fill_status_q != msg_pkg::XLATE_OK)             status = fill_status_q;
+    if ({8'd0, key_idx} >= mpt_entries_i)                    status = rnic_pkg::XLATE_BAD_KEY;
+    else if (fill_status_q != rnic_pkg::XLATE_OK)             status = fill_status_q;
     else if (!mpt_hit)                                       need_mpt = 1'b1;
-    else if (mpt.key8 != at_q.key[7:0])                      status = msg_pkg::XLATE_BAD_KEY;
-    else if (mpt.pd != at_q.pd)                              status = msg_pkg::XLATE_BAD_PD;
-    else if ((mpt.access & at_q.access) != at_q.access)      status = msg_pkg::XLATE_NO_ACCESS;
-    else if (at_q.len != '0 && !is_inside)                   status = msg_pkg::XLATE_OUT_OF_RANGE;
+    else if (mpt.key8 != at_q.key[7:0])                      status = rnic_pkg::XLATE_BAD_KEY;
+    else if (mpt.pd != at_q.pd)                              status = rnic_pkg::XLATE_BAD_PD;
+    else if ((mpt.access & at_q.access) != at_q.access)      status = rnic_pkg::XLATE_NO_ACCESS;
+    else if (at_q.len != '0 && !is_inside)                   status = rnic_pkg::XLATE_OUT_OF_RANGE;
     else if (at_q.len != '0 && !mtt_hit)                     need_mtt = 1'b1;
     else                                                     do_translate = at_q.len != '0;
   end
@@ -193,25 +199,26 @@ module mtt #(
   always_comb begin
     fill_data_o      = '0;
     fill_data_o.addr = need_mpt ? mpt_pa_i + {34'd0, key_idx, 6'd0} : mtt_addr;
-    fill_data_o.key  = msg_pkg::KEY_PHYS;
-    fill_data_o.len  = need_mpt ? msg_pkg::MPT_SIZE : msg_pkg::MTT_ENTRY;
-    fill_data_o.cls  = need_mpt ? msg_pkg::DMA_MPT : msg_pkg::DMA_MTT;
+    fill_data_o.key  = rnic_pkg::KEY_PHYS;
+    fill_data_o.len  = need_mpt ? rnic_pkg::MPT_SIZE : rnic_pkg::MTT_ENTRY;
+    fill_data_o.cls  = need_mpt ? rnic_pkg::DMA_MPT : rnic_pkg::DMA_MTT;
   end
 
-  assign mpt_new.start    = fill_bytes_i[511 - 8*msg_pkg::MPT_START -: 64];
-  assign mpt_new.len      = fill_bytes_i[511 - 8*msg_pkg::MPT_LEN -: 64];
-  assign mpt_new.mtt_pa   = fill_bytes_i[511 - 8*msg_pkg::MPT_MTT -: 64];
-  assign mpt_new.pd       = fill_bytes_i[511 - 8*msg_pkg::MPT_PD -: 16];
-  assign mpt_new.access   = fill_bytes_i[511 - 8*msg_pkg::MPT_ACCESS -: 8];
-  assign mpt_new.key8     = fill_bytes_i[511 - 8*msg_pkg::MPT_KEY8 -: 8];
+  assign mtt_entry        = be64(fill_bytes_i[63:0]);
+  assign mpt_new.start    = be64(fill_bytes_i[8*rnic_pkg::MPT_START +: 64]);
+  assign mpt_new.len      = be64(fill_bytes_i[8*rnic_pkg::MPT_LEN +: 64]);
+  assign mpt_new.mtt_pa   = be64(fill_bytes_i[8*rnic_pkg::MPT_MTT +: 64]);
+  assign mpt_new.pd       = {fill_bytes_i[8*rnic_pkg::MPT_PD +: 8], fill_bytes_i[8*rnic_pkg::MPT_PD + 8 +: 8]};
+  assign mpt_new.access   = fill_bytes_i[8*rnic_pkg::MPT_ACCESS +: 8];
+  assign mpt_new.key8     = fill_bytes_i[8*rnic_pkg::MPT_KEY8 +: 8];
   assign mpt_new.log_page = log_page[4:0];
-  assign log_page         = fill_bytes_i[511 - 8*msg_pkg::MPT_LOG_PAGE -: 8];
-  assign mpt_is_valid     = fill_bytes_i[504 - 8*msg_pkg::MPT_FLAGS] && log_page >= LogPageMin[7:0] &&
+  assign log_page         = fill_bytes_i[8*rnic_pkg::MPT_LOG_PAGE +: 8];
+  assign mpt_is_valid     = fill_bytes_i[8*rnic_pkg::MPT_FLAGS] && log_page >= LogPageMin[7:0] &&
                             log_page <= LogPageMax[7:0] && mpt_new.len >> LogRegionMax == '0;
-  assign mtt_is_present   = fill_bytes_i[449:448] == msg_pkg::MTT_PRESENT;
+  assign mtt_is_present   = mtt_entry[1:0] == rnic_pkg::MTT_PRESENT;
   assign fill_rsp_ready_o = state_q == Fill;
-  assign mpt_fill = state_q == Fill && fill_rsp_valid_i && fill_status_d == msg_pkg::XLATE_OK && is_mpt_fill_q;
-  assign mtt_fill = state_q == Fill && fill_rsp_valid_i && fill_status_d == msg_pkg::XLATE_OK && !is_mpt_fill_q;
+  assign mpt_fill = state_q == Fill && fill_rsp_valid_i && fill_status_d == rnic_pkg::XLATE_OK && is_mpt_fill_q;
+  assign mtt_fill = state_q == Fill && fill_rsp_valid_i && fill_status_d == rnic_pkg::XLATE_OK && !is_mpt_fill_q;
 
   // ---- which sets to walk when a key is dropped ----
   logic [63:0]      n_pages;
@@ -243,7 +250,7 @@ module mtt #(
           wait_d           = hit_cyc_i - 7'd1;
           has_missed_mpt_d = 1'b0;
           has_missed_mtt_d = 1'b0;
-          fill_status_d    = msg_pkg::XLATE_OK;
+          fill_status_d    = rnic_pkg::XLATE_OK;
           state_d          = Lookup;
         end
       end
@@ -257,9 +264,9 @@ module mtt #(
         end
       end
       Fill: begin
-        if (fill_rsp_data_i.status != msg_pkg::XLATE_OK) fill_status_d = msg_pkg::XLATE_BAD_KEY;
-        else if (is_mpt_fill_q) fill_status_d = mpt_is_valid ? msg_pkg::XLATE_OK : msg_pkg::XLATE_BAD_KEY;
-        else fill_status_d = mtt_is_present ? msg_pkg::XLATE_OK : msg_pkg::XLATE_NO_ACCESS;
+        if (fill_rsp_data_i.status != rnic_pkg::XLATE_OK) fill_status_d = rnic_pkg::XLATE_BAD_KEY;
+        else if (is_mpt_fill_q) fill_status_d = mpt_is_valid ? rnic_pkg::XLATE_OK : rnic_pkg::XLATE_BAD_KEY;
+        else fill_status_d = mtt_is_present ? rnic_pkg::XLATE_OK : rnic_pkg::XLATE_NO_ACCESS;
         if (fill_rsp_valid_i) begin
           wait_d  = hit_cyc_i;
           state_d = Lookup;
@@ -329,7 +336,7 @@ module mtt #(
       mtt_misses_o    <= mtt_misses_o + {63'd0, fill_fire && need_mtt};
       mpt_hits_o      <= mpt_hits_o + {63'd0, fire && is_mpt_hit_d};
       mtt_hits_o      <= mtt_hits_o + {63'd0, fire && is_mtt_hit_d};
-      errors_o        <= errors_o + {63'd0, fire && status != msg_pkg::XLATE_OK};
+      errors_o        <= errors_o + {63'd0, fire && status != rnic_pkg::XLATE_OK};
       invalidations_o <= invalidations_o + {63'd0, take_inv};
       if (take) va_page_o <= req.va[63:12];
       if (fire) begin

@@ -1,40 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * msg_sv.c - prints msg_pkg, the SystemVerilog package of the messages between blocks, from models/msg.def
+ * msg_sv.c - prints the SystemVerilog packages that the twins need
  *
  *	msg_sv > msg_pkg.sv
  *
- * A message x becomes the packed struct x_t, its first field in the highest bits; a byte array is a vector
- * with byte 0 in the highest bits. Field buf is a keyword of Verilog and becomes buf_h.
+ * rnic_msg_pkg: the messages of models/msg.def, as `rnicsim describe --sv` prints them. rnic_pkg: constants
+ * of the models' headers. A program of its own, as rnicsim may have the twins in it.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "models/msg.h"
 #include "models/nic.h"
-
-static void print_field(unsigned bits, const char *name, const char *doc)
-{
-	char range[16] = "";
-
-	if (bits > 1)
-		snprintf(range, sizeof(range), " [%u:0]", bits - 1);
-	printf("    logic%s %s;  // %s\n", range, strcmp(name, "buf") == 0 ? "buf_h" : name, doc);
-}
-
-static void print_messages(void)
-{
-#define F(ctype, bits, name, doc) print_field(bits, #name, doc);
-#define FA(ctype, n, name, doc) print_field(8 * (n), #name, doc);
-#define MSG(name, doc, fields) \
-	printf("\n  // %s\n  typedef struct packed {\n", doc); \
-	fields \
-	printf("  } " #name "_t;\n");
-#include "models/msg.def"
-#undef MSG
-#undef F
-#undef FA
-}
+#include "sim/describe_sv.h"
 
 static void print_constants(void)
 {
@@ -71,10 +48,9 @@ static void print_constants(void)
 
 int main(void)
 {
-	printf("// SPDX-License-Identifier: Apache-2.0\n// Made from models/msg.def by tools/msg_sv.c.\n");
-	printf("package msg_pkg;\n");
+	describe_sv(stdout, message_list, NULL);
+	printf("\npackage rnic_pkg;\n");
 	print_constants();
-	print_messages();
 	printf("endpackage\n");
 	return 0;
 }

@@ -4,7 +4,7 @@
  */
 #include "models/mtt.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include "Vmtt.h"
 #include "rtl/host/rtl_block.hpp"
@@ -32,10 +32,8 @@ private:
 
 	void before_eval() override
 	{
-		auto *bytes = reinterpret_cast<unsigned char *>(&top->fill_bytes_i);
-
-		if (chan_peek(m->fill_rsp))	/* byte 0 in the highest bits */
-			std::reverse_copy(buffer(), buffer() + MPT_SIZE, bytes);
+		if (chan_peek(m->fill_rsp))
+			memcpy(&top->fill_bytes_i, buf_data(b->sim, m->fill_buf), MPT_SIZE);
 	}
 	void on_push(const rtl::port &p, void *msg) override
 	{
@@ -46,10 +44,6 @@ private:
 	{
 		if (p.chan == m->fill_rsp)
 			buf_unref(b, m->fill_buf);
-	}
-	const unsigned char *buffer() const
-	{
-		return static_cast<const unsigned char *>(buf_data(b->sim, m->fill_buf));
 	}
 };
 

@@ -27,16 +27,15 @@ namespace rtl {
 struct msg_row {
 	size_t offset, size;
 	unsigned bits;
-	bool is_bytes; /* byte array: byte 0 in the highest bits */
 };
 struct msg_layout {
 	const char *name;
-	std::vector<msg_row> rows; /* the first field is in the highest bits */
+	std::vector<msg_row> rows; /* the first field is in the lowest bits, as is byte 0 of an array */
 };
 
 namespace layout {
-#define F(ctype, bits, name, doc) { offsetof(T, name), sizeof(ctype), bits, false },
-#define FA(ctype, n, name, doc) { offsetof(T, name), n, 8 * (n), true },
+#define F(ctype, bits, name, doc) { offsetof(T, name), sizeof(ctype), bits },
+#define FA(ctype, n, name, doc) { offsetof(T, name), n, 8 * (n) },
 #define MSG(name, doc, fields) \
 	inline msg_layout of_##name() \
 	{ \
@@ -104,17 +103,16 @@ struct port {
 	msg_layout msg;
 	std::string name;
 
-	/* Every byte of the message with the place of its bits in the vector, from the last field up. */
+	/* Every byte of the message with the place of its bits in the vector. */
 	template <class Visit> void visit(Visit f) const
 	{
 		unsigned pos = 0;
 
-		for (auto r = msg.rows.rbegin(); r != msg.rows.rend(); ++r)
-			for (unsigned done = 0; done < r->bits; done += 8) {
-				unsigned n = r->bits - done < 8 ? r->bits - done : 8;
-				size_t byte = done / 8;
+		for (const msg_row &r : msg.rows)
+			for (unsigned done = 0; done < r.bits; done += 8) {
+				unsigned n = r.bits - done < 8 ? r.bits - done : 8;
 
-				f(r->offset + (r->is_bytes ? r->size - 1 - byte : byte), pos, n);
+				f(r.offset + done / 8, pos, n);
 				pos += n;
 			}
 	}
