@@ -2,10 +2,10 @@
 /*
  * capture.h - packet capture: taps on the line side of MACs, into one pcapng file
  *
- * A port is an interface of the file and sees what it sends and receives. A sent packet is stamped with its
- * first bit leaving, a received one with its last bit arriving (as a NIC that stamps at its MAC reports them).
- * Bytes run from the Ethernet header to the ICRC, without FCS; frames that the wire lost show only at the
- * sender.
+ * A port is an interface of the file and sees what it sends and receives. A sent packet is stamped
+ * with its first bit leaving, a received one with its last bit arriving (as a NIC that stamps at
+ * its MAC reports them). Bytes run from the Ethernet header to the ICRC, without FCS; frames that
+ * the wire lost show only at the sender.
  */
 #ifndef MODELS_CAPTURE_H
 #define MODELS_CAPTURE_H
@@ -19,8 +19,8 @@ struct capture;
 struct capture *capture_open(const char *path, struct err *e);
 
 /*
- * Add port 'name' ("nic0"): 'tx' is the channel out of its MAC, 'rx' the one into it, both of frame messages.
- * Before the run only.
+ * Add port 'name' ("nic0"): 'tx' is the channel out of its MAC, 'rx' the one into it, both of frame
+ * messages. Before the run only.
  */
 void capture_port(struct capture *c, const char *name, struct chan *tx, struct chan *rx);
 
@@ -28,8 +28,8 @@ void capture_port(struct capture *c, const char *name, struct chan *tx, struct c
 uint64_t capture_count(const struct capture *c);
 
 /*
- * Finish the file, or remove it; frees 'c'. The channels must not run afterwards. False with 'e' set when
- * writing failed. capture_abort ignores NULL.
+ * Finish the file, or remove it; frees 'c'. The channels must not run afterwards. False with 'e'
+ * set when writing failed. capture_abort ignores NULL.
  */
 bool capture_close(struct capture *c, struct err *e);
 void capture_abort(struct capture *c);

@@ -2,8 +2,9 @@
 /*
  * hdr.h - packet headers: hdr.def expanded to C structs, encoders and decoders
  *
- * For every header x of hdr.def: `struct hdr_x`, X_BYTES, hdr_x_decode() and hdr_x_encode(). The codecs are
- * inline, and every position is a constant once inlined: a field costs a load, a swap and a shift.
+ * For every header x of hdr.def: `struct hdr_x`, X_BYTES, hdr_x_decode() and hdr_x_encode(). The
+ * codecs are inline, and every position is a constant once inlined: a field costs a load, a swap
+ * and a shift.
  */
 #ifndef MODELS_HDR_H
 #define MODELS_HDR_H
@@ -20,8 +21,11 @@
 #define PKEY_DEFAULT 0xffffu
 #define PSN_MASK 0xffffffu
 
-/* The 'bits' bits that start 'at' bits into 'p', most significant first; they span at most 8 bytes. */
-static inline __attribute__((always_inline)) uint64_t hdr_get(const uint8_t *p, unsigned at, unsigned bits)
+/*
+ * The 'bits' bits that start 'at' bits into 'p', most significant first; they span at most 8 bytes.
+ */
+static inline __attribute__((always_inline)) uint64_t hdr_get(const uint8_t *p, unsigned at,
+								unsigned bits)
 {
 	unsigned first = at / 8, last = (at + bits - 1) / 8;
 	uint64_t v = 0;
@@ -34,7 +38,8 @@ static inline __attribute__((always_inline)) uint64_t hdr_get(const uint8_t *p, 
 }
 
 /* Or the low 'bits' bits of 'v' into cleared bytes. */
-static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned at, unsigned bits, uint64_t v)
+static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned at, unsigned bits,
+							   uint64_t v)
 {
 	unsigned first = at / 8, last = (at + bits - 1) / 8;
 

@@ -2,9 +2,10 @@
 /*
  * icrc.c - the invariant CRC (IBTA vol. 1, 7.8.1; annexes A16.5.1 and A17.3.3 for RoCE)
  *
- * CRC-32 of Ethernet over the packet with a masked LRH (or 8 bytes of ones) before it and with every field
- * that may change on the way set to ones. In hardware it is computed as the packet streams by; here it is one
- * library call over the headers, copied and masked, and one over the rest.
+ * CRC-32 of Ethernet over the packet with a masked LRH (or 8 bytes of ones) before it and with
+ * every field that may change on the way set to ones. In hardware it is computed as the packet
+ * streams by; here it is one library call over the headers, copied and masked, and one over the
+ * rest.
  */
 #include <libdeflate.h>
 #include <string.h>

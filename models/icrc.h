@@ -17,8 +17,8 @@ enum icrc_net {
 };
 
 /*
- * The ICRC over 'n' bytes from the network header at 'net' through payload and pad. The headers up to the BTH
- * must be there in full. Pure.
+ * The ICRC over 'n' bytes from the network header at 'net' through payload and pad. The headers up
+ * to the BTH must be there in full. Pure.
  */
 uint32_t icrc_of(enum icrc_net kind, const uint8_t *net, size_t n);
 

@@ -2,17 +2,19 @@
 /*
  * mac.c - Ethernet MAC and PHY: serialisation on the way out, the receive buffer on the way in
  *
- * Hardware: frames packets with preamble, FCS and padding to 64 B, sends them one behind the other with the
- * inter-frame gap, and takes frames off the line into the NIC's receive buffer (IEEE 802.3 clauses 3, 4).
+ * Hardware: frames packets with preamble, FCS and padding to 64 B, sends them one behind the other
+ * with the inter-frame gap, and takes frames off the line into the NIC's receive buffer (IEEE 802.3
+ * clauses 3, 4).
  *
- * Modelled: exact line times. A frame starts at the picosecond at which the line is free, within the clock
- * cycle in which that happens, and the fraction of a picosecond that a rate may leave is carried over, so N
- * back-to-back frames take exactly N x (bytes + 24) x 8 / rate. Frames are store-and-forward: a received packet
- * goes on when its last bit is in. A receive buffer that is full drops (lossless Ethernet will pause the peer
- * before). The port's PHYs are two constant delays.
- * Not modelled: FCS bytes (frames that a link damages are dropped as such by the wire), beats of the bus
- * between the MAC and its neighbours, code words. At most one frame a clock cycle each way: the clock must not
- * be slower than the rate of minimum frames.
+ * Modelled: exact line times. A frame starts at the picosecond at which the line is free, within
+ * the clock cycle in which that happens, and the fraction of a picosecond that a rate may leave is
+ * carried over, so N back-to-back frames take exactly N x (bytes + 24) x 8 / rate. Frames are
+ * store-and-forward: a received packet goes on when its last bit is in. A receive buffer that is
+ * full drops (lossless Ethernet will pause the peer before). The port's PHYs are two constant
+ * delays.
+ * Not modelled: FCS bytes (what a link damages is lost, or passes with a fresh FCS: wire.c), beats
+ * of the bus between the MAC and its neighbours, code words. At most one frame a clock cycle each
+ * way: the clock must not be slower than the rate of minimum frames.
  */
 #include "models/msg.h"
 #include "models/nic.h"
@@ -45,14 +47,18 @@ struct mac {
 	uint32_t rx_slots, rx_head, rx_count;
 	uint32_t rx_bytes;	/* occupancy of the receive buffer */
 	/* statistics */
-	uint64_t tx_frames, tx_bytes, tx_line_bytes, rx_frames, rx_bytes_in, rx_dropped, rx_bytes_max;
+	uint64_t tx_frames, tx_bytes, tx_line_bytes;
+	uint64_t rx_frames, rx_bytes_in, rx_dropped, rx_bytes_max;
 };
 
 #define T struct mac
 static const struct field mac_fields[] = {
-	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS, "line rate after line coding", "declared"),
-	PARAM_TIME(T, tx_delay, 0, 0, 1000 * PS_PER_US, "from the MAC to the first bit on the cable", "declared"),
-	PARAM_TIME(T, rx_delay, 0, 0, 1000 * PS_PER_US, "from the last bit on the cable to the MAC", "declared"),
+	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS, "line rate after line coding",
+		   "declared"),
+	PARAM_TIME(T, tx_delay, 0, 0, 1000 * PS_PER_US,
+		   "from the MAC to the first bit on the cable", "declared"),
+	PARAM_TIME(T, rx_delay, 0, 0, 1000 * PS_PER_US, "from the last bit on the cable to the MAC",
+		   "declared"),
 	PARAM_BYTES(T, rx_buffer, 262016, 8192, 64 * MIB, "receive buffer",
 		    "documented: ingress buffer of a ConnectX-5"),
 	PORT_IN(T, tx_pkt, pkt, "packets to send"),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * opcode.h - the InfiniBand opcodes: which headers follow the BTH, where in a message a packet stands, and
- * how long its payload may be (IBTA vol. 1, 9.2.1 and table 38; FLUSH and ATOMIC WRITE: 1.6 and later)
+ * opcode.h - the InfiniBand opcodes: which headers follow the BTH, where in a message a packet
+ * stands, and how long its payload may be (IBTA vol. 1, 9.2.1 and table 38; FLUSH and ATOMIC WRITE:
+ * 1.6 and later)
  */
 #ifndef MODELS_OPCODE_H
 #define MODELS_OPCODE_H
@@ -100,8 +101,8 @@ struct opcode_info {
 	uint8_t place;		/* OPCODE_FIRST, OPCODE_LAST; of requests and responses alike */
 	uint8_t payload;	/* enum payload_rule */
 	bool is_response;	/* goes to the requester */
-	bool takes_rq;		/* needs a new receive WQE (SEND: on First and Only, WRITE: on Last and Only) */
-	uint8_t off[X_COUNT];	/* from the BTH's first byte to each header that follows; 0 = it does not */
+	bool takes_rq;		/* needs a new receive WQE (SEND: First, Only; WRITE: Last, Only) */
+	uint8_t off[X_COUNT];	/* from the BTH's first byte to each header; 0 = not there */
 };
 
 /* By BTH.opcode. */

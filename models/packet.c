@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packet.c - building and taking apart RoCEv2 packets (IBTA annex A17; protocol.md section 1 and 2)
+ * packet.c - building and taking apart RoCEv2 packets (IBTA annex A17)
  *
- * What the packetizer and the responder do to make a packet, and the parser to read one: shared functions, not
- * a block. The UDP checksum is 0 for IPv4 and, as soft-RoCE and hardware send it, for IPv6; IPv4 packets carry
- * DF and identification 0. IPv4 options and fragments are refused.
+ * What the packetizer and the responder do to make a packet, and the parser to read one: shared
+ * functions, not a block. The UDP checksum is 0 for IPv4 and, as soft-RoCE and hardware send it,
+ * for IPv6; IPv4 packets carry DF and identification 0. IPv4 options and fragments are refused.
  */
 #include <string.h>
 
@@ -44,8 +44,8 @@ static uint32_t ipv4_sum(const uint8_t *ip)
 static void template_ipv4(uint8_t *to, const struct port_addr *from, const struct port_addr *dest,
 			  const struct packet_path *path)
 {
-	struct hdr_ipv4 h = { .version = 4, .ihl = IPV4_BYTES / 4, .tos = path->tclass, .flags = IPV4_DF,
-			      .ttl = path->hop_limit, .proto = IP_PROTO_UDP };
+	struct hdr_ipv4 h = { .version = 4, .ihl = IPV4_BYTES / 4, .tos = path->tclass,
+			      .flags = IPV4_DF, .ttl = path->hop_limit, .proto = IP_PROTO_UDP };
 
 	memcpy(h.src, from->ip + 12, 4);
 	memcpy(h.dst, dest->ip + 12, 4);
@@ -122,7 +122,8 @@ void packet_end(struct packet *p)
 		put16(ip + 10, 0);
 		put16(ip + 10, ~ipv4_sum(ip) & 0xffff);
 	}
-	icrc_store(p->data + p->len, icrc_of(is_v6 ? ICRC_IPV6 : ICRC_IPV4, ip, (size_t)(p->len - ETH_BYTES)));
+	icrc_store(p->data + p->len,
+		   icrc_of(is_v6 ? ICRC_IPV6 : ICRC_IPV4, ip, (size_t)(p->len - ETH_BYTES)));
 	p->len = (uint16_t)(p->len + ICRC_BYTES);
 }
 
@@ -162,7 +163,8 @@ static bool is_bad_response(const struct opcode_info *o, uint32_t len)
 {
 	if (!o->is_response && o->op_class != CLASS_CNP)
 		return false;
-	return (o->payload == PAYLOAD_NONE || o->payload == PAYLOAD_16) && !opcode_len_ok(o, len, MAX_PAYLOAD);
+	return (o->payload == PAYLOAD_NONE || o->payload == PAYLOAD_16) &&
+	       !opcode_len_ok(o, len, MAX_PAYLOAD);
 }
 
 enum packet_drop packet_parse(const struct packet *p, struct packet_view *v)
@@ -197,6 +199,8 @@ enum packet_drop packet_parse(const struct packet *p, struct packet_view *v)
 
 bool packet_icrc_ok(const struct packet *p, const struct packet_view *v)
 {
-	return icrc_load(p->data + v->icrc) ==
-	       icrc_of(v->is_v6 ? ICRC_IPV6 : ICRC_IPV4, p->data + v->net, (size_t)(v->icrc - v->net));
+	enum icrc_net kind = v->is_v6 ? ICRC_IPV6 : ICRC_IPV4;
+	size_t n = (size_t)(v->icrc - v->net);
+
+	return icrc_load(p->data + v->icrc) == icrc_of(kind, p->data + v->net, n);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packet.h - a packet in a pool buffer: bytes as on the wire, and what the simulator knows beside them
+ * packet.h - a packet in a pool buffer: bytes as on the wire, and what the simulator knows beside
+ * them
  *
- * Building: packet_begin(), then the extended headers in wire order (packet_add_reth() ...), then the payload
- * (written or DMA-read to packet_payload(), announced by packet_add_payload()), then packet_end(). Reading:
- * packet_parse(). A pool of packets has buffers of packet_buf_size(largest MTU) bytes.
+ * Building: packet_begin(), then the extended headers in wire order (packet_add_reth() ...), then
+ * the payload (written or DMA-read to packet_payload(), announced by packet_add_payload()), then
+ * packet_end(). Reading: packet_parse(). A pool of packets has buffers of packet_buf_size(largest
+ * MTU) bytes.
  */
 #ifndef MODELS_PACKET_H
 #define MODELS_PACKET_H
@@ -17,14 +19,14 @@
 #include "models/nic.h"
 #include "models/opcode.h"
 
-/* Room for the largest header stack (Ethernet + IPv6 + UDP + BTH + extended, protocol.md section 1), pad and ICRC. */
+/* Room for the largest header stack (Ethernet, IPv6, UDP, BTH, extended), pad and ICRC. */
 #define PACKET_HDR_MAX 160u
 #define ICRC_BYTES 4u
 
 struct packet {
-	uint32_t op;		/* oplog row of the request that the packet belongs to; OP_NONE for responses */
-	uint32_t rsp_op;	/* responses: oplog row of the request answered (READ, ATOMIC), or OP_NONE */
-	uint16_t len;		/* bytes in data: Ethernet header to ICRC, without preamble and FCS */
+	uint32_t op;		/* oplog row of the request it belongs to; OP_NONE for responses */
+	uint32_t rsp_op;	/* READ, ATOMIC responses: oplog row of the request, or OP_NONE */
+	uint16_t len;		/* bytes in data: Ethernet header to ICRC, no preamble, no FCS */
 	uint16_t l4;		/* offset of the BTH */
 	bool is_msg_first;	/* first packet of a pass over a message (milestone FIRST_BIT) */
 	bool is_msg_last;	/* last packet of a message (milestone LAST_BIT) */
@@ -55,15 +57,15 @@ struct packet_path {
 uint16_t packet_sport(uint8_t qp_type, uint32_t qpn, uint32_t dest_qpn, uint32_t flow_label);
 
 /*
- * Fill qp->hdr, hdr_len and is_v6 for packets from port 'from' to port 'to'; qp->type, qpn and dest_qpn are
- * set. IPv6 when both ports are.
+ * Fill qp->hdr, hdr_len and is_v6 for packets from port 'from' to port 'to'; qp->type, qpn and
+ * dest_qpn are set. IPv6 when both ports are.
  */
 void packet_template(struct qp_attr *qp, const struct port_addr *from, const struct port_addr *to,
 		     const struct packet_path *path);
 
 /*
- * Start a packet of 'qp': header template and BTH (its pad is set by packet_end), marks cleared, op and
- * rsp_op OP_NONE.
+ * Start a packet of 'qp': header template and BTH (its pad is set by packet_end), marks cleared, op
+ * and rsp_op OP_NONE.
  */
 void packet_begin(struct packet *p, const struct qp_attr *qp, const struct hdr_bth *bth);
 
@@ -81,7 +83,10 @@ void packet_begin(struct packet *p, const struct qp_attr *qp, const struct hdr_b
 #undef FA
 #undef HDR
 
-/* Where the payload goes once all headers are there; as an offset in the pool buffer: packet_payload_off(). */
+/*
+ * Where the payload goes once all headers are there; as an offset in the pool buffer:
+ * packet_payload_off().
+ */
 static inline uint8_t *packet_payload(struct packet *p)
 {
 	return p->data + p->len;
@@ -111,13 +116,12 @@ enum packet_drop {
 	DROP_PORT,	/* UDP destination port */
 	DROP_TVER,	/* transport version */
 	DROP_OPCODE,	/* unknown opcode */
-	DROP_LENGTH,	/* extended headers and pad do not fit, more than 4096 B of payload, or a
-			   response that cannot carry this payload */
+	DROP_LENGTH,	/* headers and pad do not fit, more than 4096 B, or wrong for a response */
 	DROP_ICRC,
 	/* found by the parser with the QP's attributes */
 	DROP_ADDRESS,	/* not for this port, or not from the QP's peer */
 	DROP_QP,	/* no such QP here */
-	DROP_TYPE,	/* opcode of another transport than the QP's, or one that nothing takes (CNP) */
+	DROP_TYPE,	/* opcode of another transport, or one that nothing takes (CNP) */
 	DROP_PKEY,
 	DROP_QKEY,
 	DROP_REASONS
@@ -137,9 +141,10 @@ struct packet_view {
 };
 
 /*
- * Check everything that needs no QP, and fill *v (unspecified unless DROP_NONE is returned). Bytes behind
- * the IP length (padding to the minimum frame) are ignored. The ICRC is not looked at: packet_icrc_ok().
- * Requests of a length that their opcode forbids pass, for the responder to NAK: opcode_len_ok().
+ * Check everything that needs no QP, and fill *v (unspecified unless DROP_NONE is returned). Bytes
+ * behind the IP length (padding to the minimum frame) are ignored. The ICRC is not looked at:
+ * packet_icrc_ok(). Requests of a length that their opcode forbids pass, for the responder to NAK:
+ * opcode_len_ok().
  */
 enum packet_drop packet_parse(const struct packet *p, struct packet_view *v);
 

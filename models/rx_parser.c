@@ -2,15 +2,17 @@
 /*
  * rx_parser.c - header checks, ICRC, and dispatch of received packets
  *
- * Hardware: a streaming parser behind the receive buffer. It takes a packet apart, checks what needs no
- * per-QP history (IBTA vol. 1, 9.6; annex A17), asks the receive-side context cache for the QP, and passes the
- * packet to the responder (requests) or the requester (responses) once its ICRC is in and the context is there.
+ * Hardware: a streaming parser behind the receive buffer. It takes a packet apart, checks what
+ * needs no per-QP history (IBTA vol. 1, 9.6; annex A17), asks the receive-side context cache for
+ * the QP, and passes the packet to the responder (requests) or the requester (responses) once its
+ * ICRC is in and the context is there.
  *
- * Modelled: the datapath is busy ceil(len / width) cycles a packet; context look-ups are pipelined, up to
- * `depth` packets deep, and packets leave in order of arrival. What is wrong is dropped silently and counted by
- * reason. The sender's ICRC is known to be right unless the wire altered the packet, so it is recomputed only
- * then, or always with `icrc_always`.
- * Not modelled: native InfiniBand and RoCEv1, multicast, congestion notification (CNPs count as drop_type).
+ * Modelled: the datapath is busy ceil(len / width) cycles a packet; context look-ups are pipelined,
+ * up to `depth` packets deep, and packets leave in order of arrival. What is wrong is dropped
+ * silently and counted by reason. The sender's ICRC is known to be right unless the wire altered
+ * the packet, so it is recomputed only then, or always with `icrc_always`.
+ * Not modelled: native InfiniBand and RoCEv1, multicast, congestion notification (CNPs count as
+ * drop_type).
  */
 #include <string.h>
 
@@ -39,8 +41,8 @@ struct rx_parser {
 	uint32_t head, waiting;
 	/* statistics */
 	uint64_t packets, bytes, requests, responses;
-	uint64_t drop_short, drop_ethertype, drop_ip, drop_port, drop_tver, drop_opcode, drop_length, drop_icrc;
-	uint64_t drop_address, drop_qp, drop_type, drop_pkey, drop_qkey;
+	uint64_t drop_short, drop_ethertype, drop_ip, drop_port, drop_tver, drop_opcode;
+	uint64_t drop_length, drop_icrc, drop_address, drop_qp, drop_type, drop_pkey, drop_qkey;
 };
 
 #define T struct rx_parser
@@ -113,17 +115,20 @@ static uint64_t *drop_counter(struct rx_parser *r, enum packet_drop why)
 /* Offsets in an IP header. */
 enum { IPV4_SRC = 12, IPV4_DST = 16, IPV6_SRC = 8, IPV6_DST = 24 };
 
-static bool is_to_port(const struct packet *p, const struct packet_view *v, const struct port_addr *port)
+static bool is_to_port(const struct packet *p, const struct packet_view *v,
+		       const struct port_addr *port)
 {
 	const uint8_t *ip = p->data + v->net;
 
 	if (memcmp(p->data, port->mac, 6) != 0)
 		return false;
-	return v->is_v6 ? memcmp(ip + IPV6_DST, port->ip, 16) == 0 : memcmp(ip + IPV4_DST, port->ip + 12, 4) == 0;
+	return v->is_v6 ? memcmp(ip + IPV6_DST, port->ip, 16) == 0
+			: memcmp(ip + IPV4_DST, port->ip + 12, 4) == 0;
 }
 
 /* The peer's address is the destination in the QP's header template. */
-static bool is_from_peer(const struct packet *p, const struct packet_view *v, const struct qp_attr *qp)
+static bool is_from_peer(const struct packet *p, const struct packet_view *v,
+			 const struct qp_attr *qp)
 {
 	const uint8_t *ip = p->data + v->net, *to = qp->hdr + ETH_BYTES;
 
@@ -150,7 +155,8 @@ static unsigned transport_of(uint8_t qp_type)
 }
 
 /* Checks against the QP's attributes. */
-static enum packet_drop check_qp(const struct packet *p, const struct packet_view *v, const struct qp_attr *qp)
+static enum packet_drop check_qp(const struct packet *p, const struct packet_view *v,
+				 const struct qp_attr *qp)
 {
 	struct hdr_deth deth;
 
@@ -165,7 +171,8 @@ static enum packet_drop check_qp(const struct packet *p, const struct packet_vie
 }
 
 /* All checks in the order in which the bytes come; on success *qpi is the QP. */
-static enum packet_drop check(const struct rx_parser *r, const struct packet *p, struct packet_view *v, uint32_t *qpi)
+static enum packet_drop check(const struct rx_parser *r, const struct packet *p,
+			      struct packet_view *v, uint32_t *qpi)
 {
 	const struct nic *nic = r->b.env;
 	enum packet_drop why = packet_parse(p, v);
@@ -262,7 +269,7 @@ static uint64_t rx_parser_step(struct block *b)
 }
 
 const struct block_class rx_parser_class = {
-	.name = "rx_parser", .impl = "c", .size = sizeof(struct rx_parser), .fields = rx_parser_fields,
-	.doc = "header checks, ICRC and dispatch of received packets",
+	.name = "rx_parser", .impl = "c", .size = sizeof(struct rx_parser),
+	.fields = rx_parser_fields, .doc = "header checks, ICRC and dispatch of received packets",
 	.build = rx_parser_build, .reset = rx_parser_reset, .step = rx_parser_step,
 };

@@ -2,10 +2,10 @@
 /*
  * tx_port.c - the multiplexer in front of the MAC
  *
- * Hardware: an arbiter between the packetizer's packets (requests, READ and ATOMIC responses) and the
- * responder's acknowledgements. Round robin that moves on a grant, so neither can starve the other; one packet
- * a cycle, and the MAC's serialisation is what limits throughput. Congestion notification packets and priority
- * classes will be further inputs.
+ * Hardware: an arbiter between the packetizer's packets (requests, READ and ATOMIC responses) and
+ * the responder's acknowledgements. Round robin that moves on a grant, so neither can starve the
+ * other; one packet a cycle, and the MAC's serialisation is what limits throughput. Congestion
+ * notification packets and priority classes will be further inputs.
  */
 #include "models/msg.h"
 

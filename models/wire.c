@@ -2,18 +2,21 @@
 /*
  * wire.c - a full-duplex link: propagation, and what may go wrong on it
  *
- * Hardware: a cable, and for impairments whatever stands in a path and loses, damages, repeats or reorders
- * packets. A delay line of its own for each direction, as long as the cable needs: channels at its ends carry
- * frames only at the moment they enter and leave, so a long cable does not throttle.
+ * Hardware: a cable, and for impairments whatever stands in a path and loses, damages, repeats or
+ * reorders packets. A delay line of its own for each direction, as long as the cable needs:
+ * channels at its ends carry frames only at the moment they enter and leave, so a long cable does
+ * not throttle.
  *
- * The bytes of each frame are copied as it enters: the sender gets its buffer back at its last bit, and the
- * wire's buffers live until the receiver is done with them. They come in three sizes, enough for the line and
- * for `buffer` bytes in the receivers; should they run out, frames wait at the entrance.
- * Impairments are of two kinds: probabilities, drawn from a seeded stream for each direction, and rules for
- * the n-th frame (wire.h). A damaged frame has one bit flipped between BTH and ICRC, as in the memory of a
- * faulty switch that then computes a fresh FCS: the MAC takes it, the ICRC tells. A repeated frame follows its
- * original. A delayed one is overtaken by others; no line time is charged for either, so frames that leave an
- * impaired wire may overlap. Not modelled: bit errors as such, skew, the line code.
+ * The bytes of each frame are copied as it enters: the sender gets its buffer back at its last bit,
+ * and the wire's buffers live until the receiver is done with them. They come in three sizes,
+ * enough for the line and for `buffer` bytes in the receivers; should they run out, frames wait at
+ * the entrance.
+ * Impairments are of two kinds: probabilities, drawn from a seeded stream for each direction, and
+ * rules for the n-th frame (wire.h). A damaged frame has one bit flipped between BTH and ICRC, as
+ * in the memory of a faulty switch that then computes a fresh FCS: the MAC takes it, the ICRC
+ * tells. A repeated frame follows its original. A delayed one is overtaken by others; no line time
+ * is charged for either, so frames that leave an impaired wire may overlap. Not modelled: bit
+ * errors as such, skew, the line code.
  */
 #include <string.h>
 
@@ -39,7 +42,7 @@ struct lane {
 	uint32_t size, head, count;
 	uint64_t frames;	/* entered so far */
 	uint32_t *next;		/* per rule: first element of nth[] still ahead */
-	struct flight repeat;	/* buf: a reference to the frame that will be repeated, or BUF_NONE */
+	struct flight repeat;	/* buf: reference to the frame to be repeated, or BUF_NONE */
 	struct rng rng;
 };
 
@@ -62,13 +65,16 @@ struct wire {
 static const struct field wire_fields[] = {
 	PARAM_LENGTH(T, length, 2000, 0, 20000000000, "cable, at 5 ns a metre", "declared"),
 	PARAM_TIME(T, delay, 0, 0, 100 * PS_PER_MS, "of what else stands in the path", "declared"),
-	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS, "line rate of the ends: sizes the delay line", "declared"),
+	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS,
+		   "line rate of the ends: sizes the delay line", "declared"),
 	PARAM_PROB(T, loss, 0, "probability that a frame is lost", "declared"),
 	PARAM_PROB(T, corrupt, 0, "probability that a frame is damaged", "declared"),
 	PARAM_PROB(T, duplicate, 0, "probability that a frame arrives twice", "declared"),
 	PARAM_PROB(T, reorder, 0, "probability that a frame is held back", "declared"),
-	PARAM_TIME(T, reorder_delay, 5 * PS_PER_US, 1, 10 * PS_PER_MS, "longest time a frame is held back", "declared"),
-	PARAM_BYTES(T, buffer, 2 * MIB, 64 * KIB, 256 * MIB, "of each packet size, for what receivers still hold",
+	PARAM_TIME(T, reorder_delay, 5 * PS_PER_US, 1, 10 * PS_PER_MS,
+		   "longest time a frame is held back", "declared"),
+	PARAM_BYTES(T, buffer, 2 * MIB, 64 * KIB, 256 * MIB,
+		    "of each packet size, for what receivers still hold",
 		    "declared: receive buffers of both ends and more"),
 	PORT_IN(T, a_in, frame, "frames from end a"),
 	PORT_IN(T, b_in, frame, "frames from end b"),
@@ -88,8 +94,12 @@ static const struct field wire_fields[] = {
 };
 #undef T
 
-/* Largest packet of each size of buffer; small ones are acknowledgements, READ requests and inline data. */
-static const uint32_t size_limit[N_SIZES] = { 240, 1024 + PACKET_HDR_MAX, MAX_MTU + PACKET_HDR_MAX };
+/*
+ * Largest packet of each size of buffer; small ones are acknowledgements, READ requests and inline
+ * data.
+ */
+static const uint32_t size_limit[N_SIZES] = { 240, 1024 + PACKET_HDR_MAX,
+					      MAX_MTU + PACKET_HDR_MAX };
 
 /* From one end to the other. */
 static uint64_t latency_ps(const struct wire *w)
@@ -109,7 +119,10 @@ static void lane_build(struct wire *w, unsigned i)
 	struct lane *l = &w->lane[i];
 	uint64_t span = span_ps(w), n;
 
-	/* every frame on the line at the highest frame rate, twice when repeated, and what rules hold back */
+	/*
+	 * every frame on the line at the highest frame rate, twice when repeated, and what rules
+	 * hold back
+	 */
 	n = span / ps_of_bytes(MIN_LINE_BYTES, w->rate) * (w->duplicate ? 2 : 1) + 64;
 	for (uint32_t r = 0; env && r < env->n_rules[i]; r++)
 		n += env->rules[i][r].n_nth;
@@ -148,7 +161,9 @@ static void wire_reset(struct block *b)
 		l->head = l->count = 0;
 		l->frames = 0;
 		l->repeat.buf = BUF_NONE;
-		/* each direction its own stream: traffic one way must not change the other's fate */
+		/*
+		 * each direction its own stream: traffic one way must not change the other's fate
+		 */
 		rng_seed(&l->rng, name[i], rng_next(&b->rng));
 		if (env)
 			memset(l->next, 0, env->n_rules[i] * sizeof(*l->next));
@@ -312,7 +327,9 @@ static uint64_t enter(struct wire *w, unsigned i, struct chan *in)
 	return l->repeat.buf != BUF_NONE ? b->cycle + 1 : CYCLE_NEVER;
 }
 
-/* The cycle after which the head is due at the far end: pushed then, it is visible at its last bit. */
+/*
+ * The cycle after which the head is due at the far end: pushed then, it is visible at its last bit.
+ */
 static uint64_t due(const struct wire *w, const struct lane *l)
 {
 	uint64_t cyc;
@@ -334,7 +351,7 @@ static bool leave(struct wire *w, struct lane *l, struct chan *out)
 		chan_stall(out);
 		return true;
 	}
-	frame_push(out, &(struct frame){ .first_ps = f->first_ps, .last_ps = f->last_ps, .buf = f->buf });
+	frame_push(out, &(struct frame){ f->first_ps, f->last_ps, f->buf });
 	l->head = l->head + 1 == l->size ? 0 : l->head + 1;
 	l->count--;
 	return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pcapng.c - pcapng writer (IETF draft-ietf-opsawg-pcapng): one section, one interface block an interface with
- * picosecond resolution, enhanced packet blocks with their direction; little-endian
+ * pcapng.c - pcapng writer (IETF draft-ietf-opsawg-pcapng): one section, one interface block an
+ * interface with picosecond resolution, enhanced packet blocks with their direction; little-endian
  */
 #include <stdlib.h>
 #include <string.h>
@@ -176,8 +176,8 @@ static void insert(struct pcapng *w, struct held *h)
 		w->first = h;
 }
 
-void pcapng_packet(struct pcapng *w, uint64_t now_ps, uint32_t interface, enum pcapng_dir dir, uint64_t stamp_ps,
-		   const void *bytes, uint32_t len, uint32_t wire_len)
+void pcapng_packet(struct pcapng *w, uint64_t now_ps, uint32_t interface, enum pcapng_dir dir,
+		   uint64_t stamp_ps, const void *bytes, uint32_t len, uint32_t wire_len)
 {
 	struct held *h = x_calloc(1, sizeof(*h) + len);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pcapng_in.h - reads pcapng files for the tests: little-endian, one section, packets with one option
+ * pcapng_in.h - reads pcapng files for the tests: little-endian, one section, packets with one
+ * option
  */
 #ifndef TESTBENCH_PCAPNG_IN_H
 #define TESTBENCH_PCAPNG_IN_H

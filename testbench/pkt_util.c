@@ -38,10 +38,18 @@ void pkt_bench_init(struct pkt_bench *p, bool is_v6)
 	port_init(&peer, is_v6, 1);
 	for (unsigned i = 0; i < 3; i++) {
 		p->dir[FIRST_QPN + i] = i + 1;
-		p->qp[i] = (struct qp_attr){ .qpn = FIRST_QPN + i, .dest_qpn = PEER_QPN + i, .type = types[i],
-					     .pkey = PKEY_DEFAULT, .qkey = QKEY, .mtu = 4096 };
-		p->peer[i] = (struct qp_attr){ .qpn = PEER_QPN + i, .dest_qpn = FIRST_QPN + i, .type = types[i],
-					       .pkey = PKEY_DEFAULT, .qkey = QKEY, .mtu = 4096 };
+		p->qp[i] = (struct qp_attr){ .qpn = FIRST_QPN + i,
+					     .dest_qpn = PEER_QPN + i,
+					     .type = types[i],
+					     .pkey = PKEY_DEFAULT,
+					     .qkey = QKEY,
+					     .mtu = 4096 };
+		p->peer[i] = (struct qp_attr){ .qpn = PEER_QPN + i,
+					       .dest_qpn = FIRST_QPN + i,
+					       .type = types[i],
+					       .pkey = PKEY_DEFAULT,
+					       .qkey = QKEY,
+					       .mtu = 4096 };
 		packet_template(&p->qp[i], &p->nic.addr, &peer, &path);
 		packet_template(&p->peer[i], &peer, &p->nic.addr, &path);
 	}
@@ -54,11 +62,15 @@ static void add_xeths(struct packet *p, const struct opcode_info *o, const struc
 	if (opcode_has(o, X_FETH))
 		packet_add_feth(p, &(struct hdr_feth){ .plt = 1 });
 	if (opcode_has(o, X_RETH))
-		packet_add_reth(p, &(struct hdr_reth){ .va = 0x123456789abcdef0, .rkey = 0x11223344, .dmalen = 8 });
+		packet_add_reth(p, &(struct hdr_reth){ .va = 0x123456789abcdef0,
+						       .rkey = 0x11223344,
+						       .dmalen = 8 });
 	if (opcode_has(o, X_AETH))
 		packet_add_aeth(p, &(struct hdr_aeth){ .syndrome = 0x1f, .msn = 0x010203 });
 	if (opcode_has(o, X_ATOMICETH))
-		packet_add_atomiceth(p, &(struct hdr_atomiceth){ .va = 0x1000, .rkey = 5, .swap_add = 6, .compare = 7 });
+		packet_add_atomiceth(
+			p, &(struct hdr_atomiceth){
+				   .va = 0x1000, .rkey = 5, .swap_add = 6, .compare = 7 });
 	if (opcode_has(o, X_ATOMICACK))
 		packet_add_atomicack(p, &(struct hdr_atomicack){ .original = 0x8877665544332211 });
 	if (opcode_has(o, X_IMMDT))
@@ -67,11 +79,16 @@ static void add_xeths(struct packet *p, const struct opcode_info *o, const struc
 		packet_add_ieth(p, &(struct hdr_ieth){ .rkey = 0xbeef });
 }
 
-void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t opcode, uint32_t psn, uint32_t len)
+void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t opcode,
+	       uint32_t psn, uint32_t len)
 {
 	const struct qp_attr *from = &p->peer[i];
-	struct hdr_bth bth = { .opcode = opcode, .migreq = 1, .pkey = from->pkey, .destqp = from->dest_qpn,
-			       .ackreq = 1, .psn = psn };
+	struct hdr_bth bth = { .opcode = opcode,
+			       .migreq = 1,
+			       .pkey = from->pkey,
+			       .destqp = from->dest_qpn,
+			       .ackreq = 1,
+			       .psn = psn };
 
 	packet_begin(at, from, &bth);
 	add_xeths(at, &opcode_info[opcode], from);
@@ -81,8 +98,8 @@ void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t
 	packet_end(at);
 }
 
-uint32_t pkt_in_pool(struct pool *pool, const struct pkt_bench *p, unsigned i, uint8_t opcode, uint32_t psn,
-		     uint32_t len)
+uint32_t pkt_in_pool(struct pool *pool, const struct pkt_bench *p, unsigned i, uint8_t opcode,
+		     uint32_t psn, uint32_t len)
 {
 	uint32_t h = pool_alloc(pool);
 

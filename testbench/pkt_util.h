@@ -10,7 +10,10 @@
 #include "models/packet.h"
 #include "sim/pool.h"
 
-/* The NIC under test ('nic', port 'addr' 10.0.0.2 or fd00::2) with QPs of types RC, UC, UD: 0x100 + index. */
+/*
+ * The NIC under test ('nic', port 'addr' 10.0.0.2 or fd00::2) with QPs of types RC, UC, UD: 0x100 +
+ * index.
+ */
 struct pkt_bench {
 	struct nic nic;
 	struct qp_attr qp[3];
@@ -21,14 +24,15 @@ struct pkt_bench {
 void pkt_bench_init(struct pkt_bench *p, bool is_v6);
 
 /*
- * A packet to the NIC's QP 'i' in 'at' (room for packet_buf_size(4096)): opcode, PSN, 'len' payload bytes that
- * count up, extended headers filled with a pattern (Q_Key right).
+ * A packet to the NIC's QP 'i' in 'at' (room for packet_buf_size(4096)): opcode, PSN, 'len' payload
+ * bytes that count up, extended headers filled with a pattern (Q_Key right).
  */
-void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t opcode, uint32_t psn, uint32_t len);
+void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t opcode,
+	       uint32_t psn, uint32_t len);
 
 /* The same in a buffer of 'pool'; returns the handle. */
-uint32_t pkt_in_pool(struct pool *pool, const struct pkt_bench *p, unsigned i, uint8_t opcode, uint32_t psn,
-		     uint32_t len);
+uint32_t pkt_in_pool(struct pool *pool, const struct pkt_bench *p, unsigned i, uint8_t opcode,
+		     uint32_t psn, uint32_t len);
 
 /* A frame of 'len' bytes without structure. */
 uint32_t frame_in_pool(struct pool *pool, uint32_t len);

@@ -43,11 +43,12 @@ static void bench_start(struct bench *b, const char *path, enum step_order order
 	tb_start(&b->t);
 	/* full duplex, in the same cycles */
 	for (uint32_t i = 0; i < N_PKTS; i++) {
-		struct frame f = { .buf = pkt_in_pool(b->pool, &b->packets, 0, IB_ACKNOWLEDGE, i, 0),
-				   .first_ps = 4000 * (uint64_t)i, .last_ps = 4000 * (uint64_t)i + 6000 };
+		uint32_t ack = pkt_in_pool(b->pool, &b->packets, 0, IB_ACKNOWLEDGE, i, 0);
+		uint32_t data = pkt_in_pool(b->pool, &b->packets, 0, IB_SEND_ONLY, i, i);
+		uint64_t at = 4000 * (uint64_t)i;
 
-		tb_send(b->tx_pkt, &(struct pkt){ .buf = pkt_in_pool(b->pool, &b->packets, 0, IB_SEND_ONLY, i, i) });
-		tb_send_at(b->rx_frame, i, &f);
+		tb_send(b->tx_pkt, &(struct pkt){ .buf = data });
+		tb_send_at(b->rx_frame, i, &(struct frame){ at, at + 6000, ack });
 	}
 }
 
@@ -79,7 +80,10 @@ static void both_directions_are_captured_in_order(void)
 		CU_ASSERT(i == 0 || r.stamp[i] >= r.stamp[i - 1]);
 		CU_ASSERT_EQUAL(r.len[i], r.wire_len[i]);
 		if (r.flags[i] == 2) {
-			/* sent: first bits, one frame behind the other; IPv6, BTH and ICRC are 78 bytes */
+			/*
+			 * sent: first bits, one frame behind the other; IPv6, BTH and ICRC are 78
+			 * bytes
+			 */
 			CU_ASSERT_EQUAL(r.stamp[i], tx_ps);
 			CU_ASSERT_EQUAL(r.len[i], 78 + (tx + 3) / 4 * 4);
 			tx_ps += (r.len[i] + 24) * 80ull;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_hdr.c - header codecs against a bit-by-bit reading of hdr.def, and against packets of real devices
+ * test_hdr.c - header codecs against a bit-by-bit reading of hdr.def, and against packets of real
+ * devices
  *
  * Captures are read from ../shared when that is there; the vectors beside the tests always.
  */
@@ -33,7 +34,10 @@ static void random_bytes(struct rng *r, uint8_t *p, unsigned n)
 		p[i] = (uint8_t)rng_next(r);
 }
 
-/* Differences between members and bits; 'skew' shifts the oracle's reading by that many bits: the seeded fault. */
+/*
+ * Differences between members and bits; 'skew' shifts the oracle's reading by that many bits: the
+ * seeded fault.
+ */
 #define F(ctype, n_bits, name, doc) bad += h.name != slow_get(p, at + skew, n_bits); at += (n_bits);
 #define FA(n, name, doc) \
 	for (unsigned i = 0; i < (n); i++, at += 8) \
@@ -113,7 +117,8 @@ static void encode_what_was_decoded_gives_same_bytes(void)
 		for (unsigned i = 0; i < TRIES; i++) {
 			random_bytes(&r, p, sizeof(p));
 			random_bytes(&r, to, sizeof(to));
-			memcpy(to + codecs[c].bytes, p + codecs[c].bytes, sizeof(p) - codecs[c].bytes);
+			memcpy(to + codecs[c].bytes, p + codecs[c].bytes,
+			       sizeof(p) - codecs[c].bytes);
 			CU_ASSERT_EQUAL(codecs[c].round_trip(to, p), 0);
 			/* nothing behind the header was touched */
 			CU_ASSERT_EQUAL(memcmp(to, p, sizeof(p)), 0);
@@ -175,8 +180,8 @@ static const char *const xeth_name[X_COUNT] = {
 };
 
 /* BTH and what follows it; the rest is copied. Compares the whole. */
-static void recode_transport(struct tally *t, uint8_t *out, uint8_t *at, const uint8_t *whole, const uint8_t *in,
-			     uint32_t len)
+static void recode_transport(struct tally *t, uint8_t *out, uint8_t *at, const uint8_t *whole,
+			     const uint8_t *in, uint32_t len)
 {
 	const struct opcode_info *o = &opcode_info[in[0]];
 	uint32_t rest;
@@ -214,12 +219,13 @@ static void recode_packet(void *arg, uint32_t linktype, const uint8_t *bytes, ui
 	}
 	if (len < 58)
 		return;
-	if (bytes[12] == 0x08 && bytes[13] == 0x00 && bytes[23] == IP_PROTO_UDP && bytes[36] == 0x12 &&
-	    bytes[37] == 0xb7) {
+	if (bytes[12] == 0x08 && bytes[13] == 0x00 && bytes[23] == IP_PROTO_UDP &&
+	    bytes[36] == 0x12 && bytes[37] == 0xb7) {
 		at = recode(t, "eth", at, &in);
 		at = recode(t, "ipv4", at, &in);
 		at = recode(t, "udp", at, &in);
-	} else if (bytes[12] == 0x86 && bytes[20] == IP_PROTO_UDP && bytes[56] == 0x12 && bytes[57] == 0xb7) {
+	} else if (bytes[12] == 0x86 && bytes[20] == IP_PROTO_UDP && bytes[56] == 0x12 &&
+		   bytes[57] == 0xb7) {
 		at = recode(t, "eth", at, &in);
 		at = recode(t, "ipv6", at, &in);
 		at = recode(t, "udp", at, &in);
@@ -265,13 +271,16 @@ static void soft_roce_recordings_reencoded_are_unchanged(void)
 }
 
 CU_TestInfo test_hdr_tests[] = {
-	{ "decode_random_bytes_agrees_with_single_bits", decode_random_bytes_agrees_with_single_bits },
+	{ "decode_random_bytes_agrees_with_single_bits",
+	  decode_random_bytes_agrees_with_single_bits },
 	{ "decode_wrong_position_is_caught", decode_wrong_position_is_caught },
 	{ "encode_what_was_decoded_gives_same_bytes", encode_what_was_decoded_gives_same_bytes },
-	{ "encode_value_too_wide_leaves_neighbours_alone", encode_value_too_wide_leaves_neighbours_alone },
+	{ "encode_value_too_wide_leaves_neighbours_alone",
+	  encode_value_too_wide_leaves_neighbours_alone },
 	{ "rows_describe_every_header", rows_describe_every_header },
 	{ "vectors_reencoded_are_unchanged", vectors_reencoded_are_unchanged },
 	{ "captures_reencoded_are_unchanged", captures_reencoded_are_unchanged },
-	{ "soft_roce_recordings_reencoded_are_unchanged", soft_roce_recordings_reencoded_are_unchanged },
+	{ "soft_roce_recordings_reencoded_are_unchanged",
+	  soft_roce_recordings_reencoded_are_unchanged },
 	CU_TEST_INFO_NULL
 };

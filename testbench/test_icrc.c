@@ -88,7 +88,8 @@ static void icrc_wrong_polynomial_is_caught(void)
 	rng_seed(&r, "poly", 1);
 	for (unsigned i = 0; i < 50; i++) {
 		random_packet(&r, ICRC_IPV6, p, sizeof(p));
-		CU_ASSERT_NOT_EQUAL(icrc_of(ICRC_IPV6, p, sizeof(p)), slow_icrc(ICRC_IPV6, p, sizeof(p), POLY ^ 1u << 9));
+		CU_ASSERT_NOT_EQUAL(icrc_of(ICRC_IPV6, p, sizeof(p)),
+				    slow_icrc(ICRC_IPV6, p, sizeof(p), POLY ^ 1u << 9));
 	}
 }
 
@@ -151,7 +152,8 @@ static void check_packet(void *arg, uint32_t linktype, const uint8_t *p, uint32_
 			check(t, ICRC_LRH, p, len);
 		else if (p && (p[1] & 3) == 3)
 			check(t, ICRC_GRH, p + 8, len - 8);
-	} else if (p[12] == 0x08 && p[13] == 0x00 && p[23] == IP_PROTO_UDP && p[36] == 0x12 && p[37] == 0xb7) {
+	} else if (p[12] == 0x08 && p[13] == 0x00 && p[23] == IP_PROTO_UDP && p[36] == 0x12 &&
+		   p[37] == 0xb7) {
 		check(t, ICRC_IPV4, p + 14, (size_t)(p[16] << 8 | p[17]));
 	} else if (p[12] == 0x86 && p[20] == IP_PROTO_UDP && p[56] == 0x12 && p[57] == 0xb7) {
 		check(t, ICRC_IPV6, p + 14, (size_t)(p[18] << 8 | p[19]) + 40);

@@ -50,7 +50,8 @@ static uint64_t line_ps(uint64_t bits, uint64_t rate)
 }
 
 /* Frames that do not follow each other exactly, when a byte more ('fault') is assumed for each. */
-static unsigned misplaced_frames(const char *rate_set, uint64_t rate, const char *clock, uint32_t len, unsigned fault)
+static unsigned misplaced_frames(const char *rate_set, uint64_t rate, const char *clock,
+				 uint32_t len, unsigned fault)
 {
 	const char *const sets[] = { rate_set, clock, NULL };
 	struct bench b;
@@ -91,22 +92,27 @@ static const struct {
 
 static void tx_back_to_back_frames_fill_the_line_exactly(void)
 {
-	static const uint32_t lens[] = { 1, 58, 59, 60, 61, 62, 63, 64, 65, 74, 127, 128, 129, 314, 1082, 1500, 4154 };
+	static const uint32_t lens[] = { 1, 58, 59, 60, 61, 62, 63, 64, 65,
+					 74, 127, 128, 129, 314, 1082, 1500, 4154 };
 
 	for (unsigned r = 0; r < ARRAY_LEN(rates); r++)
 		for (unsigned i = 0; i < ARRAY_LEN(lens); i++)
-			CU_ASSERT_EQUAL(misplaced_frames(rates[r].set, rates[r].rate, rates[r].clock, lens[i], 0), 0);
+			CU_ASSERT_EQUAL(misplaced_frames(rates[r].set, rates[r].rate,
+							 rates[r].clock, lens[i], 0),
+					0);
 }
 
 static void tx_every_size_fills_100g_exactly(void)
 {
 	for (uint32_t len = 58; len < 4200; len += 41)
-		CU_ASSERT_EQUAL(misplaced_frames(rates[3].set, 100 * GBPS, rates[3].clock, len, 0), 0);
+		CU_ASSERT_EQUAL(misplaced_frames(rates[3].set, 100 * GBPS, rates[3].clock, len, 0),
+				0);
 }
 
 static void tx_wrong_overhead_is_caught(void)
 {
-	CU_ASSERT(misplaced_frames("mac.rate=100Gbps", 100 * GBPS, "mac.clock=250MHz", 100, 1) > N_FRAMES / 2);
+	CU_ASSERT(misplaced_frames("mac.rate=100Gbps", 100 * GBPS, "mac.clock=250MHz", 100, 1) >
+		  N_FRAMES / 2);
 }
 
 static void tx_idle_line_starts_at_the_edge(void)
@@ -233,7 +239,8 @@ static void rx_full_buffer_drops(void)
 {
 	struct bench b;
 
-	bench_start(&b, (const char *const[]){ "mac.rx_delay=10us", "mac.rx_buffer=8192", NULL }, 6);
+	bench_start(&b, (const char *const[]){ "mac.rx_delay=10us", "mac.rx_buffer=8192", NULL },
+		    6);
 	for (unsigned i = 0; i < 5; i++)
 		receive(&b, 4000, 0);
 	receive(&b, 60, 0);
@@ -269,8 +276,8 @@ static void rx_last_response_marks_remote(void)
 /* Line times, cycles of arrival, stalls and buffers in use, as one number. */
 static uint64_t digest(enum step_order order, bool every_cycle)
 {
-	static const char *const sets[] = { "mac.stall_in=random", "mac.stall_out=random", "mac.rx_delay=30ns",
-					    "mac.rx_buffer=8192", NULL };
+	static const char *const sets[] = { "mac.stall_in=random", "mac.stall_out=random",
+					    "mac.rx_delay=30ns", "mac.rx_buffer=8192", NULL };
 	struct bench b;
 	uint64_t d = 0;
 
@@ -304,7 +311,8 @@ static void step_order_and_sleeping_change_nothing(void)
 }
 
 CU_TestInfo test_mac_tests[] = {
-	{ "tx_back_to_back_frames_fill_the_line_exactly", tx_back_to_back_frames_fill_the_line_exactly },
+	{ "tx_back_to_back_frames_fill_the_line_exactly",
+	  tx_back_to_back_frames_fill_the_line_exactly },
 	{ "tx_every_size_fills_100g_exactly", tx_every_size_fills_100g_exactly },
 	{ "tx_wrong_overhead_is_caught", tx_wrong_overhead_is_caught },
 	{ "tx_idle_line_starts_at_the_edge", tx_idle_line_starts_at_the_edge },

@@ -11,7 +11,10 @@
 
 extern CU_TestInfo test_opcode_tests[];
 
-/* One line an operation: transports that have it (RC UC RD UD XRC), headers of RC in order, payload. */
+/*
+ * One line an operation: transports that have it (RC UC RD UD XRC), headers of RC in order,
+ * payload.
+ */
 static const struct {
 	unsigned op;
 	const char *transports, *headers, *payload;
@@ -66,7 +69,9 @@ static const struct {
 	{ "aeth", 4 }, { "atomiceth", 28 }, { "atomicack", 8 }, { "imm", 4 }, { "ieth", 4 },
 };
 
-/* The offset of header 'x' when 'list' follows the BTH, 0 when it is not there; the sum in *total. */
+/*
+ * The offset of header 'x' when 'list' follows the BTH, 0 when it is not there; the sum in *total.
+ */
 static unsigned offset_in(const char *list, unsigned x, unsigned *total)
 {
 	char copy[64], *save;
@@ -114,9 +119,12 @@ static void opcode_table_agrees_with_specification(void)
 				continue;
 			is_known[code] = true;
 			CU_ASSERT_PTR_NOT_NULL_FATAL(o->name);
-			CU_ASSERT_EQUAL(strncmp(o->name, transports[t].name, strlen(transports[t].name)), 0);
+			CU_ASSERT_EQUAL(
+				strncmp(o->name, transports[t].name, strlen(transports[t].name)),
+				0);
 			snprintf(list, sizeof(list), "%s%s",
-				 spec[i].is_response ? transports[t].response : transports[t].request,
+				 spec[i].is_response ? transports[t].response
+						     : transports[t].request,
 				 spec[i].headers);
 			/* a FLUSH of RD has no DETH */
 			if (code == 0x5c)
@@ -150,7 +158,8 @@ static void opcode_payload_limits_follow_rules(void)
 				    spec[i].payload[0] == '8' ? n == 8 : n == 0;
 			unsigned base = spec[i].transports[0] == 'D' ? 0x40 : 0;
 
-			CU_ASSERT_EQUAL(opcode_len_ok(&opcode_info[base | spec[i].op], n, 256), want);
+			CU_ASSERT_EQUAL(opcode_len_ok(&opcode_info[base | spec[i].op], n, 256),
+					want);
 		}
 	CU_ASSERT(opcode_len_ok(&opcode_info[IB_OPCODE_CNP], 16, 256));
 	CU_ASSERT(!opcode_len_ok(&opcode_info[IB_OPCODE_CNP], 0, 256));
@@ -158,7 +167,8 @@ static void opcode_payload_limits_follow_rules(void)
 
 static void opcode_receive_wqes_are_taken_by_sends_and_immediates(void)
 {
-	static const uint8_t takers[] = { 0x00, 0x04, 0x05, 0x09, 0x0b, 0x17, 0x20, 0x24, 0x25, 0x29, 0x2b, 0x64, 0x65 };
+	static const uint8_t takers[] = { 0x00, 0x04, 0x05, 0x09, 0x0b, 0x17, 0x20,
+					  0x24, 0x25, 0x29, 0x2b, 0x64, 0x65 };
 	unsigned n = 0;
 
 	for (unsigned code = 0; code < 0x40; code++)

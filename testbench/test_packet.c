@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_packet.c - packets of soft-RoCE taken apart and built again from their fields; broken packets refused
+ * test_packet.c - packets of soft-RoCE taken apart and built again from their fields; broken
+ * packets refused
  */
 #include <CUnit/CUnit.h>
 #include <stdio.h>
@@ -121,8 +122,10 @@ static void rebuild_packet(void *arg, uint32_t linktype, const uint8_t *bytes, u
 	if (packet_parse(p, &v) == DROP_NONE) {
 		t->parsed++;
 		rebuild(out, p, &v);
-		t->same += out->len == len && memcmp(out->data, bytes, len) == 0 && packet_icrc_ok(p, &v) &&
-			   opcode_len_ok(v.info, v.payload_len, v.info->payload == PAYLOAD_PMTU ? v.payload_len : 4096);
+		t->same += out->len == len && memcmp(out->data, bytes, len) == 0 &&
+			   packet_icrc_ok(p, &v) &&
+			   opcode_len_ok(v.info, v.payload_len,
+					 v.info->payload == PAYLOAD_PMTU ? v.payload_len : 4096);
 	}
 	free(p);
 	free(out);
@@ -162,7 +165,8 @@ static void sport_follows_rule(void)
 	CU_ASSERT_EQUAL(packet_sport(QP_RC, 125, 125, 74565), 0xe341);
 	CU_ASSERT_EQUAL(packet_sport(QP_UD, 123, 123, 0), 65238);
 	/* both directions of a connection use one port */
-	CU_ASSERT_EQUAL(packet_sport(QP_RC, 0x123456, 0xabcdef, 0), packet_sport(QP_RC, 0xabcdef, 0x123456, 0));
+	CU_ASSERT_EQUAL(packet_sport(QP_RC, 0x123456, 0xabcdef, 0),
+			packet_sport(QP_RC, 0xabcdef, 0x123456, 0));
 }
 
 static enum packet_drop drop_after(const struct packet *good, unsigned at, uint8_t value)
@@ -199,7 +203,8 @@ static void parse_each_broken_field_has_its_reason(void)
 	CU_ASSERT_EQUAL(drop_after(p, v.l4, IB_ACKNOWLEDGE), DROP_LENGTH);
 	pkt_build(p, &b, 0, IB_RC | IB_READ_REQUEST, 5, 0);
 	CU_ASSERT_EQUAL(packet_parse(p, &v), DROP_NONE);
-	CU_ASSERT_EQUAL(drop_after(p, v.l4 + 1u, 0x10), DROP_LENGTH);	/* pad where there is no payload */
+	/* pad where there is no payload */
+	CU_ASSERT_EQUAL(drop_after(p, v.l4 + 1u, 0x10), DROP_LENGTH);
 	pkt_bench_init(&b, false);
 	pkt_build(p, &b, 0, IB_RC | IB_SEND_ONLY, 5, 10);
 	CU_ASSERT_EQUAL(packet_parse(p, &v), DROP_NONE);
@@ -261,7 +266,10 @@ static void parse_random_damage_stays_in_bounds(void)
 		}
 		if (packet_parse(bad, &v) == DROP_NONE && packet_icrc_ok(bad, &v)) {
 			accepted++;
-			/* only fields outside the ICRC may differ: Ethernet addresses, TOS, TTL, UDP checksum, BTH byte 4 */
+			/*
+			 * only fields outside the ICRC may differ: Ethernet addresses, TOS, TTL,
+			 * UDP checksum, BTH byte 4
+			 */
 			bad->data[v.l4 + 4] = p->data[v.l4 + 4];
 			memcpy(bad->data + v.l4 - 2, p->data + v.l4 - 2, 2);
 			wrong += memcmp(bad->data + 26, p->data + 26, p->len - 26u) != 0;
@@ -290,7 +298,8 @@ static void icrc_single_flip_is_caught(void)
 
 CU_TestInfo test_packet_tests[] = {
 	{ "vectors_rebuilt_from_fields_are_the_same", vectors_rebuilt_from_fields_are_the_same },
-	{ "recordings_rebuilt_from_fields_are_the_same", recordings_rebuilt_from_fields_are_the_same },
+	{ "recordings_rebuilt_from_fields_are_the_same",
+	  recordings_rebuilt_from_fields_are_the_same },
 	{ "sport_follows_rule", sport_follows_rule },
 	{ "parse_each_broken_field_has_its_reason", parse_each_broken_field_has_its_reason },
 	{ "parse_truncated_packet_is_short", parse_truncated_packet_is_short },

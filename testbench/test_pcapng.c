@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pcapng.c - the file read back block by block: structure, stamps, order, no trace of how it was made
+ * test_pcapng.c - the file read back block by block: structure, stamps, order, no trace of how it
+ * was made
  */
 #include <CUnit/CUnit.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ static void file_holds_what_was_added(void)
 
 	w = start(path);
 	for (unsigned i = 0; i < 20; i++)
-		pcapng_packet(w, i * 1000, i % 2, i % 2 ? PCAPNG_TX : PCAPNG_RX, 0x123456789abull + i, bytes, 60 + i, 64 + i);
+		pcapng_packet(w, i * 1000, i % 2, i % 2 ? PCAPNG_TX : PCAPNG_RX,
+			      0x123456789abull + i, bytes, 60 + i, 64 + i);
 	CU_ASSERT_EQUAL(pcapng_count(w), 20);
 	CU_ASSERT(access(path, F_OK) != 0);
 	finish(w);
@@ -86,14 +88,17 @@ static void packets_are_sorted_by_stamp_interface_and_direction(void)
 	const char *path = tb_path("a.pcapng");
 	static const unsigned char bytes[60];
 	/* as they come: stamp, interface, direction */
-	static const unsigned in[][3] = { { 30, 1, 0 }, { 10, 1, 1 }, { 10, 0, 1 }, { 10, 0, 0 }, { 20, 1, 1 }, { 5, 1, 1 } };
-	static const unsigned want[][3] = { { 5, 1, 2 }, { 10, 0, 1 }, { 10, 0, 2 }, { 10, 1, 2 }, { 20, 1, 2 }, { 30, 1, 1 } };
+	static const unsigned in[][3] = { { 30, 1, 0 }, { 10, 1, 1 }, { 10, 0, 1 },
+					  { 10, 0, 0 }, { 20, 1, 1 }, { 5, 1, 1 } };
+	static const unsigned want[][3] = { { 5, 1, 2 },  { 10, 0, 1 }, { 10, 0, 2 },
+					    { 10, 1, 2 }, { 20, 1, 2 }, { 30, 1, 1 } };
 	struct pcapng *w;
 	struct pcapng_found r;
 
 	w = start(path);
 	for (unsigned i = 0; i < ARRAY_LEN(in); i++)
-		pcapng_packet(w, 1, in[i][1], in[i][2] ? PCAPNG_TX : PCAPNG_RX, in[i][0], bytes, 60, 60);
+		pcapng_packet(w, 1, in[i][1], in[i][2] ? PCAPNG_TX : PCAPNG_RX, in[i][0],
+			      bytes, 60, 60);
 	finish(w);
 	pcapng_read(&r, path);
 	CU_ASSERT_EQUAL_FATAL(r.packets, ARRAY_LEN(in));
@@ -158,7 +163,8 @@ static void unwritable_path_is_an_error(void)
 CU_TestInfo test_pcapng_tests[] = {
 	{ "file_holds_what_was_added", file_holds_what_was_added },
 	{ "reader_sees_a_damaged_length", reader_sees_a_damaged_length },
-	{ "packets_are_sorted_by_stamp_interface_and_direction", packets_are_sorted_by_stamp_interface_and_direction },
+	{ "packets_are_sorted_by_stamp_interface_and_direction",
+	  packets_are_sorted_by_stamp_interface_and_direction },
 	{ "order_within_a_time_stamp_does_not_show", order_within_a_time_stamp_does_not_show },
 	{ "aborted_file_leaves_nothing", aborted_file_leaves_nothing },
 	{ "unwritable_path_is_an_error", unwritable_path_is_an_error },

@@ -25,7 +25,8 @@ static void answer(struct tb *t, struct tb_port *p, const void *msg)
 	const struct qpc_req *q = msg;
 
 	(void)t;
-	tb_send_at(b->qpc_rsp, p->b.cycle + b->lookup_cyc, &(struct qpc_rsp){ .qpi = q->qpi, .tag = q->tag });
+	tb_send_at(b->qpc_rsp, p->b.cycle + b->lookup_cyc,
+		   &(struct qpc_rsp){ .qpi = q->qpi, .tag = q->tag });
 }
 
 static void bench_start(struct bench *b, const char *const *sets, bool is_v6, uint32_t lookup_cyc)
@@ -104,7 +105,8 @@ static void any_stalls_keep_order(void)
 			tb_stall_sets(&rx_parser_class, in, out, set_in, set_out);
 			bench_start(&b, sets, false, 13);
 			for (uint32_t i = 0; i < 400; i++)
-				send(&b, 0, i % 3 ? IB_SEND_ONLY : IB_ACKNOWLEDGE, i, i % 3 ? i : 0);
+				send(&b, 0, i % 3 ? IB_SEND_ONLY : IB_ACKNOWLEDGE, i,
+				     i % 3 ? i : 0);
 			tb_run(&b.t);
 			CU_ASSERT_EQUAL(b.to_responder->n_received, 266);
 			CU_ASSERT_EQUAL(b.to_requester->n_received, 134);
@@ -132,7 +134,8 @@ static void datapath_is_busy_for_the_length(void)
 	CU_ASSERT_EQUAL_FATAL(b.to_responder->n_received, 30);
 	for (uint32_t i = 1; i < 30; i++)
 		if (i % 10)
-			CU_ASSERT_EQUAL(b.to_responder->cycle[i] - b.to_responder->cycle[i - 1], cycles[i / 10]);
+			CU_ASSERT_EQUAL(b.to_responder->cycle[i] - b.to_responder->cycle[i - 1],
+					cycles[i / 10]);
 	tb_end(&b.t);
 }
 
@@ -154,8 +157,9 @@ static void lookups_are_pipelined(void)
 /* Cycles of arrival and stalls as one number. */
 static uint64_t digest(enum step_order order, bool every_cycle)
 {
-	static const char *const sets[] = { "rx_parser.stall_in=random", "rx_parser.stall_out=random",
-					    "rx_parser.depth=3", NULL };
+	static const char *const sets[] = {
+		"rx_parser.stall_in=random", "rx_parser.stall_out=random", "rx_parser.depth=3", NULL
+	};
 	struct bench b;
 	uint64_t d = 0;
 
@@ -187,11 +191,13 @@ static void step_order_and_sleeping_change_nothing(void)
 /* ---- drops ---- */
 
 /* One packet, damaged by 'harm' and given a right ICRC again unless it is that which is wrong. */
-static const char *reason_of(bool is_v6, unsigned qp, uint8_t opcode, void (*harm)(struct bench *b, struct packet *p))
+static const char *reason_of(bool is_v6, unsigned qp, uint8_t opcode,
+			     void (*harm)(struct bench *b, struct packet *p))
 {
 	static const char *const reasons[] = {
-		"drop_short", "drop_ethertype", "drop_ip", "drop_port", "drop_tver", "drop_opcode", "drop_length",
-		"drop_icrc", "drop_address", "drop_qp", "drop_type", "drop_pkey", "drop_qkey"
+		"drop_short", "drop_ethertype", "drop_ip", "drop_port", "drop_tver", "drop_opcode",
+		"drop_length", "drop_icrc", "drop_address", "drop_qp", "drop_type", "drop_pkey",
+		"drop_qkey"
 	};
 	const char *why = NULL;
 	struct bench b;
@@ -320,8 +326,9 @@ static void every_drop_has_its_reason(void)
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(cases); i++)
-		CU_ASSERT_STRING_EQUAL(reason_of(cases[i].is_v6, cases[i].qp, cases[i].opcode, cases[i].harm),
-				       cases[i].reason);
+		CU_ASSERT_STRING_EQUAL(
+			reason_of(cases[i].is_v6, cases[i].qp, cases[i].opcode, cases[i].harm),
+			cases[i].reason);
 }
 
 static void good_packets_between_bad_ones_all_pass(void)

@@ -37,7 +37,9 @@ static uint32_t got(const struct bench *b, uint32_t i)
 	return p ? p->buf : 0;
 }
 
-/* Breaks of order within an input, and messages that are not there; 'fault' expects another order. */
+/*
+ * Breaks of order within an input, and messages that are not there; 'fault' expects another order.
+ */
 static unsigned order_faults(const struct bench *b, bool fault)
 {
 	uint32_t next[2] = { 1, ACK + 1 };
@@ -116,8 +118,10 @@ static void grant_after_idle_goes_to_the_one_not_served_last(void)
 }
 
 CU_TestInfo test_tx_port_tests[] = {
-	{ "grants_any_stalls_lose_and_reorder_nothing", grants_any_stalls_lose_and_reorder_nothing },
+	{ "grants_any_stalls_lose_and_reorder_nothing",
+	  grants_any_stalls_lose_and_reorder_nothing },
 	{ "grants_both_busy_alternate_one_a_cycle", grants_both_busy_alternate_one_a_cycle },
-	{ "grant_after_idle_goes_to_the_one_not_served_last", grant_after_idle_goes_to_the_one_not_served_last },
+	{ "grant_after_idle_goes_to_the_one_not_served_last",
+	  grant_after_idle_goes_to_the_one_not_served_last },
 	CU_TEST_INFO_NULL
 };

@@ -18,7 +18,8 @@ struct bench {
 	struct pkt_bench packets;
 };
 
-static void bench_start(struct bench *b, const char *const *sets, struct wire_env *env, uint32_t buffers)
+static void bench_start(struct bench *b, const char *const *sets, struct wire_env *env,
+			uint32_t buffers)
 {
 	tb_init(&b->t, &wire_class, env, sets);
 	b->a_in = tb_source(&b->t, "a_in");
@@ -30,11 +31,15 @@ static void bench_start(struct bench *b, const char *const *sets, struct wire_en
 	tb_start(&b->t);
 }
 
-/* Frame 'i' of those sent every 'cycles' cycles (4 ns): PSN i, starting at the edge at which it is pushed. */
+/*
+ * Frame 'i' of those sent every 'cycles' cycles (4 ns): PSN i, starting at the edge at which it is
+ * pushed.
+ */
 static void send(struct bench *b, struct tb_port *in, uint32_t i, uint32_t cycles, uint32_t len)
 {
 	uint64_t at = (uint64_t)i * cycles;
-	struct frame f = { .buf = pkt_in_pool(b->pool, &b->packets, 0, IB_RC | IB_SEND_ONLY, i, len) };
+	uint32_t buf = pkt_in_pool(b->pool, &b->packets, 0, IB_RC | IB_SEND_ONLY, i, len);
+	struct frame f = { .buf = buf };
 	const struct packet *p = buf_data(&b->t.sim, f.buf);
 
 	f.first_ps = at * 4000;
@@ -139,8 +144,10 @@ static void any_stalls_lose_nothing(void)
 /* Cycles at which frames arrive, and stalls of the channels, as one number. */
 static uint64_t arrival_digest(enum step_order order, bool every_cycle)
 {
-	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.1", "wire.reorder=0.2",
-					    "wire.stall_in=random", "wire.stall_out=random", NULL };
+	static const char *const sets[] = {
+		"wire.loss=0.1", "wire.duplicate=0.1", "wire.reorder=0.2",
+		"wire.stall_in=random", "wire.stall_out=random", NULL
+	};
 	struct bench b;
 	uint64_t d = 0;
 
@@ -201,7 +208,8 @@ static void rules_hit_exactly_the_nth_frames(void)
 		CU_ASSERT_EQUAL(p->is_altered, want[i] == 4);
 		CU_ASSERT_EQUAL(is_intact(&b, f, 100), want[i] != 4);
 	}
-	CU_ASSERT_EQUAL(((const struct frame *)tb_got(b.b_out, 6))->first_ps, 5 * 120000 + 10000 + 2 * PS_PER_US);
+	CU_ASSERT_EQUAL(((const struct frame *)tb_got(b.b_out, 6))->first_ps,
+			5 * 120000 + 10000 + 2 * PS_PER_US);
 	CU_ASSERT_EQUAL(tb_stat(&b.t, "lost"), 2);
 	CU_ASSERT_EQUAL(tb_stat(&b.t, "duplicated"), 1);
 	CU_ASSERT_EQUAL(tb_stat(&b.t, "corrupted"), 1);
@@ -262,7 +270,8 @@ static void run_lossy(const char *const *sets, uint32_t n_back, struct outcome *
 
 static void probabilities_hit_about_as_often_as_asked(void)
 {
-	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.05", "wire.reorder=0.2", NULL };
+	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.05",
+					    "wire.reorder=0.2", NULL };
 	static struct outcome o;
 	unsigned backwards = 0;
 
@@ -279,7 +288,8 @@ static void probabilities_hit_about_as_often_as_asked(void)
 
 static void one_direction_does_not_move_the_others_fate(void)
 {
-	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.05", "wire.reorder=0.2", NULL };
+	static const char *const sets[] = { "wire.loss=0.1", "wire.duplicate=0.05",
+					    "wire.reorder=0.2", NULL };
 	static struct outcome one, both;
 
 	run_lossy(sets, 0, &one);
@@ -310,7 +320,8 @@ CU_TestInfo test_wire_tests[] = {
 	{ "rules_hit_exactly_the_nth_frames", rules_hit_exactly_the_nth_frames },
 	{ "damaged_frame_always_fails_the_icrc", damaged_frame_always_fails_the_icrc },
 	{ "probabilities_hit_about_as_often_as_asked", probabilities_hit_about_as_often_as_asked },
-	{ "one_direction_does_not_move_the_others_fate", one_direction_does_not_move_the_others_fate },
+	{ "one_direction_does_not_move_the_others_fate",
+	  one_direction_does_not_move_the_others_fate },
 	{ "clean_wire_alters_nothing", clean_wire_alters_nothing },
 	CU_TEST_INFO_NULL
 };
