@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * commands.h - the commands that the models bring: struct command's run functions
+ */
+#ifndef MODELS_COMMANDS_H
+#define MODELS_COMMANDS_H
+
+#include "models/trace.h"
+#include "sim/command.h"
+
+int cmd_run(int argc, char **argv, struct err *e);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rnic.c - builds the net-list of a scenario: the blocks of a NIC and of a host, how they are wired, and the
+ * links between NICs
+ */
+#include "models/rnic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "models/wire.h"
+#include "sim/command.h"
+
+#define DEFAULT_PROFILE "generic-100g"
+#define PATH_LEN 512
+
+/* ---- what a NIC and a host consist of ---- */
+
+static const struct {
+	const char *inst, *cls;
+} nic_blocks[] = {
+	{ "pcie_link", "pcie_link" }, { "doorbell", "doorbell" },   { "qp_sched", "qp_sched" },
+	{ "qpc_tx", "qpc_cache" },    { "qpc_rx", "qpc_cache" },    { "wqe_fetch", "wqe_fetch" },
+	{ "requester", "requester" }, { "responder", "responder" }, { "atomic", "atomic" },
+	{ "mtt", "mtt" },	      { "dma_engine", "dma_engine" }, { "pktizer", "pktizer" },
+	{ "tx_port", "tx_port" },     { "mac", "mac" },		    { "rx_parser", "rx_parser" },
+	{ "cqe_writer", "cqe_writer" },
+}, host_blocks[] = {
+	{ "workload", "workload" }, { "host_mem", "host_mem" },
+};
+
+#define MAX_GROUP_BLOCKS 24
+
+struct joint {
+	const char *from, *out, *to, *in;
+	uint32_t depth;		/* messages; latency is one cycle everywhere: a register at each border */
+};
+
+static const struct joint joints[] = {
+	/* host, and its PCIe link */
+	{ "workload", "cpu_req", "host_mem", "cpu_req", 16 },
+	{ "host_mem", "cpu_rsp", "workload", "cpu_rsp", 16 },
+	{ "workload", "mpt_cmd", "mtt", "inv", 4 },
+	{ "host_mem", "down", "pcie_link", "down_in", 16 },
+	{ "pcie_link", "up_out", "host_mem", "up", 16 },
+	{ "pcie_link", "mmio", "doorbell", "mmio", 16 },
+	{ "pcie_link", "down_cpl", "dma_engine", "cpl", 16 },
+	{ "dma_engine", "tlp", "pcie_link", "up_in", 16 },
+	/* send side */
+	{ "doorbell", "sq_db", "qp_sched", "sq_db", 16 },
+	{ "qp_sched", "fetch", "wqe_fetch", "fetch", 8 },
+	{ "wqe_fetch", "fetched", "qp_sched", "fetched", 8 },
+	{ "wqe_fetch", "qpc_req", "qpc_tx", "req", 8 },
+	{ "qpc_tx", "rsp", "wqe_fetch", "qpc_rsp", 8 },
+	{ "wqe_fetch", "wqe", "requester", "wqe", 16 },
+	{ "requester", "credit", "qp_sched", "credit", 16 },
+	{ "requester", "job", "pktizer", "req_job", 8 },
+	{ "pktizer", "req_done", "requester", "job_done", 8 },
+	{ "pktizer", "pkt", "tx_port", "data", 8 },
+	{ "tx_port", "pkt", "mac", "tx_pkt", 8 },
+	/* receive side */
+	{ "mac", "rx_pkt", "rx_parser", "pkt", 16 },
+	{ "rx_parser", "qpc_req", "qpc_rx", "req", 8 },
+	{ "qpc_rx", "rsp", "rx_parser", "qpc_rsp", 8 },
+	{ "rx_parser", "to_responder", "responder", "rx", 16 },
+	{ "rx_parser", "to_requester", "requester", "rx", 16 },
+	{ "responder", "rq_req", "wqe_fetch", "rq_req", 4 },
+	{ "wqe_fetch", "rq_rsp", "responder", "rq_rsp", 4 },
+	{ "responder", "xlate_req", "mtt", "req1", 4 },
+	{ "mtt", "rsp1", "responder", "xlate_rsp", 4 },
+	{ "responder", "atomic_req", "atomic", "req", 4 },
+	{ "atomic", "rsp", "responder", "atomic_rsp", 4 },
+	{ "responder", "job", "pktizer", "rsp_job", 8 },
+	{ "pktizer", "rsp_done", "responder", "job_done", 8 },
+	{ "responder", "ack", "tx_port", "ack", 8 },
+	/* completions */
+	{ "requester", "cqe", "cqe_writer", "req", 8 },
+	{ "responder", "cqe", "cqe_writer", "rsp", 8 },
+	/* translation, and the clients of the DMA engine */
+	{ "dma_engine", "xlate_req", "mtt", "req0", 8 },
+	{ "mtt", "rsp0", "dma_engine", "xlate_rsp", 8 },
+	{ "wqe_fetch", "dma_req", "dma_engine", "req0", 8 },
+	{ "dma_engine", "rsp0", "wqe_fetch", "dma_rsp", 8 },
+	{ "qpc_tx", "fill", "dma_engine", "req1", 4 },
+	{ "dma_engine", "rsp1", "qpc_tx", "fill_rsp", 4 },
+	{ "qpc_rx", "fill", "dma_engine", "req2", 4 },
+	{ "dma_engine", "rsp2", "qpc_rx", "fill_rsp", 4 },
+	{ "mtt", "fill", "dma_engine", "req3", 4 },
+	{ "dma_engine", "rsp3", "mtt", "fill_rsp", 4 },
+	{ "pktizer", "dma_req", "dma_engine", "req4", 8 },
+	{ "dma_engine", "rsp4", "pktizer", "dma_rsp", 8 },
+	{ "responder", "dma_req", "dma_engine", "req5", 8 },
+	{ "dma_engine", "rsp5", "responder", "dma_rsp", 8 },
+	{ "requester", "dma_req", "dma_engine", "req6", 8 },
+	{ "dma_engine", "rsp6", "requester", "dma_rsp", 8 },
+	{ "atomic", "dma_req", "dma_engine", "req7", 4 },
+	{ "dma_engine", "rsp7", "atomic", "dma_rsp", 4 },
+	{ "cqe_writer", "dma_req", "dma_engine", "req8", 8 },
+	{ "dma_engine", "rsp8", "cqe_writer", "dma_rsp", 8 },
+};
+
+#define FRAME_DEPTH 4u
+#define REC_DEPTH 8u
+
+/* ---- groups of the scenario file ---- */
+
+struct group {
+	uint64_t clock;
+	const char *profile, *host;
+};
+
+#define T struct group
+static const struct field nic_fields[] = {
+	PARAM_FREQ(T, clock, 250 * MHZ, 1 * MHZ, 10 * GHZ, "clock of the NIC's blocks", "declared"),
+	PARAM_STR(T, profile, "device preset: a name in models/profiles, or a path"),
+	PARAM_STR(T, host, "host of the trace in which the NIC sits"),
+	FIELDS_END
+};
+static const struct field host_fields[] = {
+	PARAM_FREQ(T, clock, 1 * GHZ, 1 * MHZ, 10 * GHZ, "clock of the host's blocks", "declared"),
+	FIELDS_END
+};
+#undef T
+
+struct link_group {
+	const char *a, *b;
+	uint64_t rate;
+};
+
+#define T struct link_group
+static const struct field link_fields[] = {
+	PARAM_STR(T, a, "NIC at one end"),
+	PARAM_STR(T, b, "NIC at the other end"),
+	PARAM_RATE(T, rate, 0, 0, 3200 * GBPS, "line rate of both ends; 0 leaves it to their MACs", "declared"),
+	FIELDS_END
+};
+#undef T
+
+/* ---- profiles ---- */
+
+/* models/profiles beside the program's own folder, so that it works from anywhere. */
+static void profile_path(const char *name, char *path)
+{
+	char exe[PATH_LEN / 2];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (strchr(name, '/')) {
+		snprintf(path, PATH_LEN, "%s", name);
+		return;
+	}
+	exe[n > 0 ? n : 0] = '\0';
+	slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	snprintf(path, PATH_LEN, "%s/../models/profiles/%.200s.ini", exe, name);
+	if (access(path, R_OK) != 0)
+		snprintf(path, PATH_LEN, "models/profiles/%.200s.ini", name);
+}
+
+static bool read_profile(struct config *cfg, const char *group, struct err *e)
+{
+	const struct setting *set = config_lookup(cfg, group, "nic", "profile");
+	char path[PATH_LEN];
+
+	profile_path(set ? set->value : DEFAULT_PROFILE, path);
+	if (set && access(path, R_OK) != 0)
+		return err_set(e, set->file, set->line,
+			       "there is no profile '%s'; allowed: the names of the .ini files in models/profiles, or a path",
+			       set->value);
+	return config_read_profile(cfg, path, group, e);
+}
+
+/* ---- building ---- */
+
+struct part {
+	const char *inst;
+	struct block *b;
+};
+
+static struct block *find_part(const struct part *p, uint32_t n, const char *inst)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(p[i].inst, inst) == 0)
+			return p[i].b;
+	SIM_CHECK(!"rnic: no such block", NULL);
+	return NULL;
+}
+
+static bool add_part(struct rnic *r, struct config *cfg, const char *group, const char *inst, const char *cls,
+		     uint64_t hz, void *env, struct part *p, struct err *e)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s.%s", group, inst);
+	p->inst = inst;
+	p->b = netlist_add(&r->sim, block_classes, cls, path, cfg, hz, env, e);
+	return p->b != NULL;
+}
+
+/* Host 'h' of the trace and NIC number 'i' in it. */
+static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t h, struct err *e)
+{
+	struct host *host = &r->system->hosts[h];
+	struct part parts[MAX_GROUP_BLOCKS];
+	struct group nic = { 0 }, cpu = { 0 };
+	char name[32], port[32];
+	uint32_t n = 0;
+
+	snprintf(name, sizeof(name), "host%" PRIu32, h);
+	if (!config_apply(cfg, name, "host", host_fields, &cpu, e))
+		return false;
+	for (size_t k = 0; k < ARRAY_LEN(host_blocks); k++, n++)
+		if (!add_part(r, cfg, name, host_blocks[k].inst, host_blocks[k].cls, cpu.clock, host, &parts[n], e))
+			return false;
+	snprintf(name, sizeof(name), "nic%" PRIu32, i);
+	if (!read_profile(cfg, name, e) || !config_apply(cfg, name, "nic", nic_fields, &nic, e))
+		return false;
+	for (size_t k = 0; k < ARRAY_LEN(nic_blocks); k++, n++)
+		if (!add_part(r, cfg, name, nic_blocks[k].inst, nic_blocks[k].cls, nic.clock, host->nic, &parts[n], e))
+			return false;
+	for (size_t k = 0; k < ARRAY_LEN(joints); k++)
+		netlist_connect(&r->sim, find_part(parts, n, joints[k].from), joints[k].out,
+				find_part(parts, n, joints[k].to), joints[k].in, joints[k].depth, 1);
+	snprintf(port, sizeof(port), "rec%" PRIu32, h);
+	netlist_connect(&r->sim, r->feed, port, find_part(parts, n, "workload"), "rec", REC_DEPTH, 1);
+	return true;
+}
+
+/* Number of the NIC that a link's key names. */
+static bool link_end(const struct rnic *r, struct config *cfg, const char *link, const char *key, uint32_t *nic,
+		     struct err *e)
+{
+	const struct setting *s = config_lookup(cfg, link, "link", key);
+	char extra;
+
+	if (!s)
+		return err_set(e, NULL, 0, "[%s] has no end '%s'; allowed: a = nic0 and b = nic1, for example", link, key);
+	if (sscanf(s->value, "nic%" SCNu32 "%c", nic, &extra) != 1 || *nic >= r->n_nics)
+		return err_set(e, s->file, s->line, "%s = %s is no NIC; allowed: nic0 to nic%" PRIu32, key, s->value,
+			       r->n_nics - 1);
+	return true;
+}
+
+static void set_rate(struct block *b, uint64_t bps)
+{
+	for (const struct field *f = b->cls->fields; f->kind != FIELD_END; f++)
+		if (f->kind == FIELD_PARAM && strcmp(f->name, "rate") == 0)
+			field_set(b, f, bps);
+}
+
+static uint64_t get_rate(const struct block *b)
+{
+	for (const struct field *f = b->cls->fields; f->kind != FIELD_END; f++)
+		if (f->kind == FIELD_PARAM && strcmp(f->name, "rate") == 0)
+			return field_get(b, f);
+	return 0;
+}
+
+/* The trace's impairments of packets from host 'from' to host 'to'. */
+static uint32_t wire_rules(struct rnic *r, const struct trace *t, uint32_t from, uint32_t to,
+			   const struct wire_rule **rules)
+{
+	struct wire_rule *list = sim_alloc(&r->sim, t->n_wires + 1, sizeof(*list));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_wires; i++) {
+		const struct trace_wire *w = &t->wires[i];
+
+		if (w->a == from && w->b == to)
+			list[n++] = (struct wire_rule){ .kind = (enum wire_fault)w->kind, .delay_ps = w->delay_ps,
+							.nth = w->nth, .n_nth = w->n_nth };
+	}
+	*rules = list;
+	return n;
+}
+
+static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t, const char *name,
+		       struct link_ends *l, struct err *e)
+{
+	struct wire_env *env = sim_alloc(&r->sim, 1, sizeof(*env));
+	struct link_group g = { 0 };
+	struct block *mac[2];
+	char path[64];
+
+	if (!config_apply(cfg, name, "link", link_fields, &g, e))
+		return false;
+	if (l->a == l->b)
+		return err_set(e, NULL, 0, "[%s] joins nic%" PRIu32 " with itself; allowed: two different NICs", name, l->a);
+	for (uint32_t k = 0; k < 2; k++) {
+		snprintf(path, sizeof(path), "nic%" PRIu32 ".mac", k ? l->b : l->a);
+		mac[k] = netlist_find(&r->sim, path);
+		if (netlist_chan(mac[k], "tx_frame"))
+			return err_set(e, NULL, 0, "[%s]: nic%" PRIu32 " has a link already; allowed: one link a NIC", name,
+				       k ? l->b : l->a);
+		if (g.rate)
+			set_rate(mac[k], g.rate);
+	}
+	env->n_rules[0] = wire_rules(r, t, r->host_of_nic[l->a], r->host_of_nic[l->b], &env->rules[0]);
+	env->n_rules[1] = wire_rules(r, t, r->host_of_nic[l->b], r->host_of_nic[l->a], &env->rules[1]);
+	l->wire = netlist_add(&r->sim, block_classes, "wire", name, cfg, mac[0]->clock_hz, env, e);
+	if (!l->wire)
+		return false;
+	set_rate(l->wire, max_u64(get_rate(mac[0]), get_rate(mac[1])));
+	netlist_connect(&r->sim, mac[0], "tx_frame", l->wire, "a_in", FRAME_DEPTH, 1);
+	netlist_connect(&r->sim, mac[1], "tx_frame", l->wire, "b_in", FRAME_DEPTH, 1);
+	netlist_connect(&r->sim, l->wire, "b_out", mac[1], "rx_frame", FRAME_DEPTH, 1);
+	netlist_connect(&r->sim, l->wire, "a_out", mac[0], "rx_frame", FRAME_DEPTH, 1);
+	return true;
+}
+
+/* The links that the scenario names; two NICs and no link are joined back to back. */
+static bool build_links(struct rnic *r, struct config *cfg, const struct trace *t, struct err *e)
+{
+	char name[32] = "link0";
+
+	for (r->n_links = 0; config_has_section(cfg, name);) {
+		struct link_ends *l = &r->links[r->n_links];
+
+		if (r->n_links == r->n_nics)
+			return err_set(e, NULL, 0, "[%s] is a link too many; allowed: one link a NIC", name);
+		if (r->n_nics == 2 && !config_lookup(cfg, name, "link", "a") && !config_lookup(cfg, name, "link", "b"))
+			*l = (struct link_ends){ .a = 0, .b = 1 };
+		else if (!link_end(r, cfg, name, "a", &l->a, e) || !link_end(r, cfg, name, "b", &l->b, e))
+			return false;
+		if (!build_link(r, cfg, t, name, l, e))
+			return false;
+		snprintf(name, sizeof(name), "link%" PRIu32, ++r->n_links);
+	}
+	if (r->n_links == 0 && r->n_nics == 2) {
+		r->links[0] = (struct link_ends){ .a = 0, .b = 1 };
+		r->n_links = 1;
+		return build_link(r, cfg, t, "link0", &r->links[0], e);
+	}
+	if (r->n_links == 0)
+		return err_set(e, NULL, 0, "the trace has %" PRIu32 " host(s) and the scenario no link; allowed: two hosts, "
+			       "or [link0], [link1], ... that join them in pairs", r->n_nics);
+	return true;
+}
+
+/* Which host sits behind which NIC: [nicN] host = NAME, the others in order. */
+static bool place_nics(struct rnic *r, struct config *cfg, const struct trace *t, struct err *e)
+{
+	char name[32];
+
+	for (uint32_t i = 0; i < r->n_nics; i++)
+		r->nic_of_host[i] = r->host_of_nic[i] = TRACE_NONE;
+	for (uint32_t i = 0; i < r->n_nics; i++) {
+		const struct setting *s;
+		uint32_t h;
+
+		snprintf(name, sizeof(name), "nic%" PRIu32, i);
+		s = config_lookup(cfg, name, NULL, "host");
+		if (!s)
+			continue;
+		h = trace_find_host(t, s->value);
+		if (h == TRACE_NONE || r->nic_of_host[h] != TRACE_NONE)
+			return err_set(e, s->file, s->line, "host = %s: %s; allowed: a host of the trace, each once", s->value,
+				       h == TRACE_NONE ? "the trace has no such host" : "this host has a NIC already");
+		r->nic_of_host[h] = i;
+		r->host_of_nic[i] = h;
+	}
+	for (uint32_t i = 0, h = 0; i < r->n_nics; i++) {
+		if (r->host_of_nic[i] != TRACE_NONE)
+			continue;
+		while (r->nic_of_host[h] != TRACE_NONE)
+			h++;
+		r->nic_of_host[h] = i;
+		r->host_of_nic[i] = h;
+	}
+	return true;
+}
+
+bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t seed, struct err *e)
+{
+	*r = (struct rnic){ .n_nics = t->n_hosts };
+	sim_init(&r->sim, seed);
+	r->nic_of_host = x_calloc(t->n_hosts + 1, sizeof(*r->nic_of_host));
+	r->host_of_nic = x_calloc(t->n_hosts + 1, sizeof(*r->host_of_nic));
+	r->links = x_calloc(t->n_hosts + 1, sizeof(*r->links));
+	r->system = system_create(t, e);
+	if (!r->system || !place_nics(r, cfg, t, e))
+		return false;
+	r->feed = netlist_add(&r->sim, block_classes, "feed", "feed", cfg, 1 * GHZ, r->system, e);
+	if (!r->feed)
+		return false;
+	for (uint32_t i = 0; i < r->n_nics; i++)
+		if (!build_node(r, cfg, i, r->host_of_nic[i], e))
+			return false;
+	return build_links(r, cfg, t, e) && config_check_used(cfg, e);
+}
+
+void rnic_destroy(struct rnic *r)
+{
+	sim_destroy(&r->sim);
+	if (r->system)
+		system_destroy(r->system);
+	free(r->nic_of_host);
+	free(r->host_of_nic);
+	free(r->links);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rnic.h - the net-list of a scenario: hosts, their NICs, and the links between them
+ */
+#ifndef MODELS_RNIC_H
+#define MODELS_RNIC_H
+
+#include "models/setup.h"
+#include "models/trace.h"
+#include "sim/config.h"
+#include "sim/netlist.h"
+
+/* What a link joins. */
+struct link_ends {
+	uint32_t a, b;		/* NIC numbers */
+	struct block *wire;
+};
+
+/* A scenario, built. */
+struct rnic {
+	struct sim sim;
+	struct system *system;
+	uint32_t n_nics;
+	uint32_t *nic_of_host, *host_of_nic;
+	struct link_ends *links;
+	uint32_t n_links;
+	struct block *feed;
+};
+
+/*
+ * Read the profiles that [nic] and [nicN] of 'cfg' name, set up hosts and NICs from 't' and build the
+ * net-list, connected but not finished (netlist_finish), so that waves and captures can be attached. 't' and
+ * 'cfg' stay the caller's and outlive 'r'. False with 'e' set on a user's mistake; rnic_destroy is due then too.
+ */
+bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t seed, struct err *e);
+void rnic_destroy(struct rnic *r);
+
+#endif

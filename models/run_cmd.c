@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_cmd.c - `rnicsim run`: build the scenario, attach what looks at it, run, report
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "models/capture.h"
+#include "models/commands.h"
+#include "models/rnic.h"
+#include "models/run_report.h"
+#include "models/scenario.h"
+#include "sim/evlog.h"
+#include "sim/wave.h"
+
+#define QUIET_SLICE_PS (10 * PS_PER_US)
+#define QUIET_SLICES 10u
+
+/* One run, from its command line to its files. */
+struct run {
+	struct run_options opt;
+	struct config cfg;
+	struct scenario sc;
+	char *trace_path;
+	struct trace *trace;
+	struct rnic r;
+	bool is_built;
+	struct wave *wave;
+	struct capture *pcap;
+	struct evlog *evlog;
+	struct run_report *report;
+	struct timespec started;
+	bool has_progress;
+};
+
+static double seconds_since(const struct timespec *t0)
+{
+	struct timespec t1;
+
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	return (double)(t1.tv_sec - t0->tv_sec) + (double)(t1.tv_nsec - t0->tv_nsec) / 1e9;
+}
+
+/* ---- set-up ---- */
+
+static bool make_dir(const char *path, struct err *e)
+{
+	char *p = x_strdup(path);
+	bool ok = true;
+
+	for (char *s = p + 1; ok; s++) {
+		char c = *s;
+
+		if (c != '/' && c != '\0')
+			continue;
+		*s = '\0';
+		if (mkdir(p, 0777) != 0 && errno != EEXIST)
+			ok = err_set(e, NULL, 0, "-o %s: cannot make the folder: %s", path, strerror(errno));
+		*s = c;
+		if (c == '\0')
+			break;
+	}
+	free(p);
+	return ok;
+}
+
+static bool attach_capture(struct run *u, struct err *e)
+{
+	if (!u->opt.pcap)
+		return true;
+	u->pcap = capture_open(u->opt.pcap, e);
+	if (!u->pcap)
+		return false;
+	for (uint32_t i = 0; i < u->r.n_nics; i++) {
+		char name[32];
+		const struct block *mac;
+
+		snprintf(name, sizeof(name), "nic%" PRIu32 ".mac", i);
+		mac = netlist_find(&u->r.sim, name);
+		snprintf(name, sizeof(name), "nic%" PRIu32, i);
+		capture_port(u->pcap, name, netlist_chan(mac, "tx_frame"), netlist_chan(mac, "rx_frame"));
+	}
+	return true;
+}
+
+static bool attach(struct run *u, struct err *e)
+{
+	struct sim *s = &u->r.sim;
+
+	s->until_ps = u->sc.until;
+	s->order = u->opt.order;
+	s->every_cycle = u->opt.every_cycle;
+	if (u->opt.dir && !make_dir(u->opt.dir, e))
+		return false;
+	if (!attach_capture(u, e))
+		return false;
+	if (u->opt.wave && !(u->wave = wave_open(s, u->opt.wave, e)))
+		return false;
+	if (u->opt.timeline && !(u->evlog = evlog_open(s, u->opt.timeline, e)))
+		return false;
+	u->report = run_report_open(&u->r, u->opt.dir, u->evlog, e);
+	return u->report && netlist_finish(s, e);
+}
+
+static bool build(struct run *u, int argc, char **argv, struct err *e)
+{
+	if (!run_options_parse(argc, argv, &u->opt, &u->cfg, e) ||
+	    !scenario_apply(&u->cfg, &u->opt, &u->sc, &u->trace_path, e))
+		return false;
+	u->trace = trace_open(u->trace_path, e);
+	if (!u->trace)
+		return false;
+	u->is_built = true;
+	return rnic_build(&u->r, &u->cfg, u->trace, u->sc.seed, e) && attach(u, e);
+}
+
+/* ---- running ---- */
+
+static void show_progress(struct sim *s, void *arg)
+{
+	struct run *u = arg;
+	double t = seconds_since(&u->started);
+
+	if (t < 1)
+		return;
+	u->has_progress = true;
+	fprintf(stderr, "\r%.3f ms simulated, %" PRIu64 " requests done, %.1f M steps/s ", (double)s->now_ps / 1e9,
+		run_report_count(u->report), (double)s->steps / t / 1e6);
+}
+
+/* True when no channel holds a message: with sleeping off, the sign that a run may be over. */
+static bool is_drained(const struct sim *s)
+{
+	for (uint32_t i = 0; i < s->n_chans; i++)
+		if (s->chans[i]->count)
+			return false;
+	return true;
+}
+
+/*
+ * Blocks that never sleep never leave the run idle: it is over when the trace has been read, every request is
+ * done and nothing has moved for a while.
+ */
+static enum sim_end run_every_cycle(struct run *u)
+{
+	struct sim *s = &u->r.sim;
+	uint64_t limit = s->until_ps;
+	uint32_t host, qp;
+
+	for (unsigned quiet = 0; quiet < QUIET_SLICES;) {
+		enum sim_end end;
+
+		s->until_ps = min_u64(limit, s->now_ps + QUIET_SLICE_PS);
+		end = sim_run(s);
+		if (end != SIM_END_UNTIL || s->until_ps == limit)
+			return end;
+		if (u->r.system->is_eof && system_unfinished(u->r.system, &host, &qp) == 0 && is_drained(s))
+			quiet++;
+		else
+			quiet = 0;
+	}
+	return SIM_END_IDLE;
+}
+
+static enum sim_end run(struct run *u)
+{
+	struct sim *s = &u->r.sim;
+	enum sim_end end;
+
+	clock_gettime(CLOCK_MONOTONIC, &u->started);
+	if (!u->opt.is_quiet && isatty(STDERR_FILENO)) {
+		s->progress = show_progress;
+		s->progress_arg = u;
+	}
+	end = u->opt.every_cycle ? run_every_cycle(u) : sim_run(s);
+	if (u->has_progress)
+		fprintf(stderr, "\r%70s\r", "");
+	return end;
+}
+
+/* ---- the end ---- */
+
+/* Who waits for whom: every channel that holds messages or refuses them. */
+static void print_stall(const struct run *u, uint64_t n, uint32_t host, uint32_t qp)
+{
+	const struct trace *t = u->trace;
+	const struct sim *s = &u->r.sim;
+
+	fprintf(stderr, "the simulation is stuck at %.3f us: %" PRIu64 " request(s) posted and not completed, the first on %s.%s\n",
+		(double)s->now_ps / 1e6, n, t->hosts[host].name, t->qps[qp].name);
+	for (uint32_t i = 0; i < s->n_chans; i++) {
+		const struct chan *c = s->chans[i];
+
+		if (c->count)
+			fprintf(stderr, "  %s waits for %s: %" PRIu32 " of %" PRIu32 " %s in %s\n", c->producer->name,
+				c->consumer->name, c->count, c->depth, c->type, c->name);
+	}
+}
+
+static bool close_files(struct run *u, struct err *e)
+{
+	bool ok = true;
+
+	if (u->pcap)
+		ok = capture_close(u->pcap, e) && ok;
+	if (u->wave)
+		ok = wave_close(u->wave, e) && ok;
+	if (u->evlog)
+		ok = evlog_close(u->evlog, e) && ok;
+	u->pcap = NULL;
+	u->wave = NULL;
+	u->evlog = NULL;
+	return ok;
+}
+
+static int finish(struct run *u, enum sim_end end, struct err *e)
+{
+	struct system *sys = u->r.system;
+	uint32_t host = 0, qp = 0;
+	uint64_t unfinished;
+	bool held;
+
+	if (sys->err.is_set) {
+		*e = sys->err;
+		return EXIT_BAD_INPUT;
+	}
+	unfinished = system_unfinished(sys, &host, &qp);
+	if (end == SIM_END_IDLE && unfinished) {
+		print_stall(u, unfinished, host, qp);
+		return close_files(u, e) ? EXIT_STALLED : EXIT_BAD_INPUT;
+	}
+	if (end == SIM_END_IDLE && !feed_blocked(sys, e))
+		return EXIT_BAD_INPUT;
+	if (!run_report_finish(u->report, &u->sc, &held, e))
+		return EXIT_BAD_INPUT;
+	if (!run_report_how(u->report, &u->opt, u->trace_path, seconds_since(&u->started), e))
+		return EXIT_BAD_INPUT;
+	if (!close_files(u, e))
+		return EXIT_BAD_INPUT;
+	if (!u->opt.is_quiet)
+		run_report_print(u->report, stdout);
+	return held ? EXIT_OK : EXIT_EXPECT;
+}
+
+static void destroy(struct run *u)
+{
+	capture_abort(u->pcap);
+	wave_abort(u->wave);
+	evlog_abort(u->evlog);
+	run_report_close(u->report);
+	if (u->is_built)
+		rnic_destroy(&u->r);
+	if (u->trace)
+		trace_close(u->trace);
+	free(u->trace_path);
+	config_destroy(&u->cfg);
+}
+
+int cmd_run(int argc, char **argv, struct err *e)
+{
+	struct run u = { 0 };
+	int status = EXIT_BAD_INPUT;
+
+	config_init(&u.cfg);
+	if (build(&u, argc, argv, e))
+		status = finish(&u, run(&u), e);
+	destroy(&u);
+	return status;
+}
