@@ -37,7 +37,8 @@ enum {
 #define INFO(n, m, cls, plc, pay, rsp, rq) \
 	{ \
 		.name = (n), .xeths = (m), .xeth_bytes = BEFORE(m, X_COUNT), \
-		.op_class = CLASS_##cls, .place = (plc), .payload = PAYLOAD_##pay, .is_response = (rsp), .takes_rq = (rq), \
+		.op_class = CLASS_##cls, .place = (plc), .payload = PAYLOAD_##pay, \
+		.is_response = (rsp), .takes_rq = (rq), \
 		.off = { OFF(m, X_XRCETH), OFF(m, X_RDETH), OFF(m, X_DETH), OFF(m, X_FETH), \
 			 OFF(m, X_RETH), OFF(m, X_AETH), OFF(m, X_ATOMICETH), OFF(m, X_ATOMICACK), \
 			 OFF(m, X_IMMDT), OFF(m, X_IETH) } \
