@@ -77,7 +77,6 @@ static void write_recv(const struct oplog_csv *c, const struct op_row *r)
 	p = put_u64(p, r->bytes);
 	p = put_str(p, wc_status_names[r->status]);
 	p = put_u64(p, r->t_ps[OP_POST]);
-	p = put_u64(p, r->t_ps[OP_FETCH]);
 	p = put_u64(p, r->t_ps[OP_CQE]);
 	p = put_u64(p, r->t_ps[OP_POLL]);
 	put_line(c->recvs.f, line, p);
@@ -116,7 +115,7 @@ static void write_heads(const struct oplog_csv *c)
 	for (unsigned m = 1; m < OP_MILESTONES; m++)
 		fprintf(c->ops.f, ",stage_%s_ps", milestone_names[m]);
 	fputs("\n", c->ops.f);
-	fputs("host,qp,id,opcode,bytes,status,t_post_ps,t_fetch_ps,t_cqe_ps,t_poll_ps\n", c->recvs.f);
+	fputs("host,qp,id,opcode,bytes,status,t_post_ps,t_cqe_ps,t_poll_ps\n", c->recvs.f);
 }
 
 bool oplog_csv_open(struct oplog_csv *c, const char *dir, const struct trace *t, struct err *e)
