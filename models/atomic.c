@@ -2,18 +2,20 @@
 /*
  * atomic.c - the read-modify-write unit behind the responder
  *
- * Hardware: compare-and-swap and fetch-and-add on 8 bytes of host memory, done by the NIC: a PCIe read, the
- * operation, a PCIe write. An operation is finished when its write stands in the posted queue: a later read on
- * the link cannot pass it (PCI Express base specification, 2.4.1), so it sees the value written.
+ * Hardware: compare-and-swap and fetch-and-add on 8 bytes of host memory, done by the NIC: a PCIe
+ * read, the operation, a PCIe write. An operation is finished when its write stands in the posted
+ * queue: a later read on the link cannot pass it (PCI Express base specification, 2.4.1), so it
+ * sees the value written.
  *
- * Modelled: 'parallel' operations under way, a lock on the 8 bytes from the start of the read until the write
- * is posted; an operation that finds its address locked waits in its slot, in order of arrival. Addresses are
- * virtual and a host has one address space, so the lock needs no key. A compare that fails writes nothing.
- * Memory is little-endian, operands are numbers. Atomicity is against this NIC only (IBV_ATOMIC_HCA); the keys
- * were checked by the responder, and are checked again by the transfers.
- * Not modelled: PCIe AtomicOp requests, masked and extended atomics.
+ * Modelled: 'parallel' operations under way, a lock on the 8 bytes from the start of the read until
+ * the write is posted; an operation that finds its address locked waits in its slot, in order of
+ * arrival. Addresses are virtual and a host has one address space, so the lock needs no key. A
+ * compare that fails writes nothing. Memory is little-endian, operands are numbers. Atomicity is
+ * against this NIC only (IBV_ATOMIC_HCA); the keys were checked by the responder, and are checked
+ * again by the transfers. Not modelled: PCIe AtomicOp requests, masked and extended atomics.
  *
- * Rate: 'parallel' operations a DMA read latency, at most one in 'interval' cycles. IBTA vol. 1, 9.4.5.
+ * Rate: 'parallel' operations a DMA read latency, at most one in 'interval' cycles. IBTA vol.
+ * 1, 9.4.5.
  */
 #include "models/msg.h"
 #include "models/nic.h"
@@ -63,8 +65,8 @@ struct atomic {
 static const struct field atomic_fields[] = {
 	PARAM(T, parallel, 4, 1, ATOMIC_SLOTS, "op", "operations under way",
 	      "fitted: ConnectX-5, 5.2 million fetch-and-adds a second at 0.7 us a read"),
-	PARAM(T, interval, 1, 1, 65536, "cyc", "cycles from the start of one operation to that of the next",
-	      "declared"),
+	PARAM(T, interval, 1, 1, 65536, "cyc",
+	      "cycles from the start of one operation to that of the next", "declared"),
 	PARAM(T, alu, 1, 1, 1024, "cyc", "cycles of the operation itself", "declared"),
 	PORT_IN(T, req, atomic_req, "operations, checked by the responder"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of the reads and writes"),
@@ -98,7 +100,7 @@ static void atomic_build(struct block *b)
 {
 	struct atomic *a = (struct atomic *)b;
 
-	/* A written buffer comes back when the host has served the write: some more than the slots. */
+	/* A written buffer comes back when the host has served the write: more than the slots. */
 	a->pool = pool_create(b, 8 * ATOMIC_SLOTS, ATOMIC_BYTES);
 }
 
@@ -119,7 +121,8 @@ static uint32_t oldest(const struct atomic *a, enum slot_state state)
 	uint32_t best = SLOT_NONE;
 
 	for (uint32_t i = 0; i < a->parallel; i++)
-		if (a->slot[i].state == state && (best == SLOT_NONE || a->slot[i].age < a->slot[best].age))
+		if (a->slot[i].state == state &&
+		    (best == SLOT_NONE || a->slot[i].age < a->slot[best].age))
 			best = i;
 	return best;
 }
@@ -130,7 +133,8 @@ static bool is_locked(const struct atomic *a, uint64_t va, uint64_t age)
 	for (uint32_t i = 0; i < a->parallel; i++) {
 		const struct atomic_slot *s = &a->slot[i];
 
-		if (s->state != SLOT_FREE && s->state != SLOT_DONE && s->req.va == va && s->age < age)
+		if (s->state != SLOT_FREE && s->state != SLOT_DONE && s->req.va == va &&
+		    s->age < age)
 			return true;
 	}
 	return false;
@@ -166,8 +170,8 @@ static void push_dma(struct atomic *a, uint32_t i, bool is_write)
 
 	dma_req_push(a->dma_req, &(struct dma_req){
 		.addr = s->req.va, .key = s->req.rkey, .len = ATOMIC_BYTES, .buf = s->buf, .tag = i,
-		.pd = s->req.pd, .access = ACCESS_REMOTE_ATOMIC, .is_write = is_write, .cls = DMA_ATOMIC,
-		.op = OP_NONE });
+		.pd = s->req.pd, .access = ACCESS_REMOTE_ATOMIC, .is_write = is_write,
+		.cls = DMA_ATOMIC, .op = OP_NONE });
 }
 
 /* One transfer a cycle; writes first, they end operations. False when one was refused. */
@@ -220,7 +224,8 @@ static uint64_t compute(struct atomic *a)
 			finish(a, s, XLATE_OK);
 			continue;
 		}
-		store_le64(p, s->req.is_fetch_add ? s->original + s->req.swap_add : s->req.swap_add);
+		store_le64(p,
+			   s->req.is_fetch_add ? s->original + s->req.swap_add : s->req.swap_add);
 		s->state = SLOT_WRITE;
 	}
 	return next;
@@ -301,13 +306,14 @@ static uint64_t atomic_step(struct block *b)
 
 	next = min_u64(next, take_request(a));
 	take_dma_rsp(a);
-	/* What became possible in this step is done in the next, unless its port or the pool refused. */
+	/* What became possible in this step is done in the next, unless something refused. */
 	for (uint32_t i = 0; i < a->parallel; i++) {
 		enum slot_state st = a->slot[i].state;
 
 		if (st == SLOT_COMPUTE)
 			next = min_u64(next, a->slot[i].ready_cyc);
-		else if ((st == SLOT_DONE && is_rsp_free) || ((st == SLOT_READ || st == SLOT_WRITE) && is_dma_free))
+		else if ((st == SLOT_DONE && is_rsp_free) ||
+			 ((st == SLOT_READ || st == SLOT_WRITE) && is_dma_free))
 			next = b->cycle + 1;
 	}
 	if (a->in_use < a->parallel && atomic_req_peek(a->req))

@@ -2,19 +2,19 @@
 /*
  * pktizer.c - turns runs of a message (jobs) into packets
  *
- * Hardware: two engines, one for requests and one for responses, that cut messages at the path MTU, write
- * headers, fetch payload by DMA straight into the packet buffer and hand whole packets, in order, to the port.
- * Each keeps 'inflight' packets under construction, enough to hide the latency of the payload reads.
+ * Hardware: two engines, one for requests and one for responses, that cut messages at the path MTU,
+ * write headers, fetch payload by DMA into the packet buffer and hand whole packets, in order, to
+ * the port. Each has 'inflight' packets under construction, to hide the latency of payload reads.
  *
- * Modelled: a packet costs its engine 'hdr_cyc' cycles, inline bytes one cycle for each 'width'; every piece of
- * a data segment is a DMA read of its own, one a cycle for both engines; the common output moves 'width' bytes
- * a cycle and takes the engines' packets in turn. Finding a job's first byte costs a cycle for 'width' bytes of
- * data segments passed over. Each engine has packet buffers of its own: requests that wait in the fabric for
- * the peer to send its responses can never keep responses from being sent. When they run out, it waits.
+ * Modelled: a packet costs its engine 'hdr_cyc' cycles, inline bytes one cycle for each 'width'; a
+ * piece of a data segment is a DMA read, one a cycle for both engines; the output moves 'width'
+ * bytes a cycle and takes packets of the engines in turn. Passing over data segments to a job's
+ * first byte costs a cycle for 'width' bytes of them. Each engine has packet buffers of its own, so
+ * requests that wait for the peer to answer never keep responses from being sent.
  * A payload that cannot be read ends its job there and then (job_done with the status).
- * Not modelled: cut-through of payload to the wire before the packet is whole (the ICRC stands at its end).
+ * Not modelled: cut-through to the wire before the packet is whole (the ICRC stands at its end).
  *
- * IBTA vol. 1, 9.7; AckReq: 9.7.5.1.2. Rate 'width' x clock; latency that of the payload read plus two cycles.
+ * IBTA vol. 1, 9.7; AckReq: 9.7.5.1.2. Rate 'width' x clock; latency: payload read and 2 cycles.
  */
 #include "models/pktizer.h"
 #include "models/wqe.h"
@@ -42,7 +42,7 @@ struct engine {
 	uint32_t seq;		/* of 'job', from 1 */
 	uint32_t failed;	/* job whose packets are dropped, or NO_JOB */
 	uint32_t off, n_pkt;	/* of the job: payload bytes and packets formed */
-	uint32_t left;		/* payload bytes of the packet being formed that were not asked for */
+	uint32_t left;		/* payload bytes of the packet being formed not asked for yet */
 	uint32_t to;		/* where they go in its buffer */
 	uint32_t seg, seg_pos;	/* data segment and byte in it that come next */
 	uint64_t free_cyc;	/* the engine is busy until then */
@@ -75,14 +75,17 @@ static const struct field pktizer_fields[] = {
 		    "documented: open RNIC RTL, 512-bit datapath"),
 	PARAM(T, inflight, 64, 1, MAX_FLIGHT, "pkt", "packets under construction in each engine",
 	      "declared: 100 Gb/s x 1 us of payload reads at an MTU of 256 B takes 49"),
-	PARAM(T, hdr_cyc, 1, 1, 1024, "cyc", "cycles that an engine takes for a packet's headers", "declared"),
+	PARAM(T, hdr_cyc, 1, 1, 1024, "cyc", "cycles that an engine takes for a packet's headers",
+	      "declared"),
 	PARAM(T, req_packets, 512, 2, 65536, "pkt", "packet buffers for requests",
-	      "documented: ConnectX-5 ingress buffer of 262,016 B, as so many packets of half a KiB"),
-	PARAM(T, rsp_packets, 512, 2, 65536, "pkt", "packet buffers for responses", "declared: as for requests"),
+	      "documented: ConnectX-5 ingress buffer of 262,016 B, in packets of half a KiB"),
+	PARAM(T, rsp_packets, 512, 2, 65536, "pkt", "packet buffers for responses",
+	      "declared: as for requests"),
 	PARAM(T, ack_req_every, 63, 0, 65535, "pkt",
 	      "AckReq in a packet after so many without, besides Last and Only; 0 = only there",
-	      "declared: must be below the requester's window; mlx5 has log_ack_req_freq for it, rxe 65"),
-	PARAM_BOOL(T, mig_req, 1, "MigReq in the BTH", "documented: hardware captures have 1, rxe 0"),
+	      "declared: below the requester's window; mlx5 log_ack_req_freq; rxe 65"),
+	PARAM_BOOL(T, mig_req, 1, "MigReq in the BTH",
+		   "documented: hardware captures have 1, rxe 0"),
 	PARAM_BOOL(T, read_ack_req, 1, "AckReq in READ requests", "documented: rxe captures"),
 	PORT_IN(T, req_job, tx_job, "runs of requests"),
 	PORT_IN(T, rsp_job, tx_job, "runs of READ responses, ATOMIC acknowledges"),
@@ -153,14 +156,14 @@ static struct wqe_seg segment(const struct pktizer *z, const struct tx_job *j, u
 /* Set (seg, seg_pos) to the job's first byte. Returns the cycles it takes. */
 static uint64_t find_first_byte(const struct pktizer *z, struct engine *e)
 {
-	uint32_t skip = e->job.msg_off;
+	const struct tx_job *j = &e->job;
 
 	e->seg = 0;
-	e->seg_pos = skip;
-	if (e->job.kind == JOB_READ_RSP || !pktizer_has_payload(e->job.kind) || e->job.is_inline || !e->job.len)
+	e->seg_pos = j->msg_off;
+	if (!pktizer_has_payload(j->kind) || j->kind == JOB_READ_RSP || j->is_inline || !j->len)
 		return 0;
-	while (segment(z, &e->job, e->seg).len <= e->seg_pos)
-		e->seg_pos -= segment(z, &e->job, e->seg++).len;
+	while (segment(z, j, e->seg).len <= e->seg_pos)
+		e->seg_pos -= segment(z, j, e->seg++).len;
 	return (uint64_t)e->seg * WQE_SEG / z->width;
 }
 
@@ -189,20 +192,6 @@ static void end_job(struct pktizer *z, struct engine *e)
 	e->has_job = e->is_forming = false;
 }
 
-static bool wants_ack(struct pktizer *z, const struct tx_job *j, bool is_last, uint8_t qp_type)
-{
-	uint32_t *n = &z->no_ack[j->qpi];
-	bool want = is_last;
-
-	if (j->kind >= JOB_READ_RSP || (qp_type != QP_RC && qp_type != QP_XRC))
-		return false;
-	if (j->kind == JOB_READ_REQ)
-		want = z->read_ack_req;
-	want = want || (z->ack_req_every && *n >= z->ack_req_every);
-	*n = want ? 0 : *n + 1;
-	return want;
-}
-
 /* Observation: rows and marks of the packet just begun. */
 static void set_marks(struct pktizer *z, struct engine *e, struct packet *p, struct pkt_slot *s,
 		      const struct pkt_place *at)
@@ -210,10 +199,10 @@ static void set_marks(struct pktizer *z, struct engine *e, struct packet *p, str
 	const struct tx_job *j = &e->job;
 	bool is_response = e == &z->engine[RSP];
 
-	p->op = is_response ? OP_NONE : j->op;
-	p->rsp_op = is_response ? j->op : OP_NONE;
+	*(is_response ? &p->rsp_op : &p->op) = j->op;
 	/* A retry's pass begins where the job does not follow the QP's last one. */
-	p->is_msg_first = e->n_pkt == 0 && (j->is_first || (j->is_retry && j->psn != z->next_psn[j->qpi]));
+	p->is_msg_first = e->n_pkt == 0 &&
+			  (j->is_first || (j->is_retry && j->psn != z->next_psn[j->qpi]));
 	p->is_msg_last = at->is_last;
 	if (at->is_last && !is_response && !j->is_retry && !j->is_inline && at->len)
 		s->op = j->op;
@@ -230,11 +219,15 @@ static void begin_packet(struct pktizer *z, struct engine *e)
 	const uint8_t *wqe = j->buf != BUF_NONE ? buf_data(z->b.sim, j->buf) : NULL;
 	struct pkt_slot *s = slot_at(z, e, e->n++);
 	struct packet *p;
+	bool ack_req;
 
-	*s = (struct pkt_slot){ .buf = pool_alloc(e->pool), .job = e->seq, .tag = j->tag, .qpi = j->qpi,
-				.is_run_last = at.is_run_last };
+	*s = (struct pkt_slot){
+		.buf = pool_alloc(e->pool), .job = e->seq, .tag = j->tag, .qpi = j->qpi,
+		.is_run_last = at.is_run_last };
 	p = buf_data(z->b.sim, s->buf);
-	pktizer_headers(p, nic_of(z), qp, j, &at, wqe, z->mig_req, wants_ack(z, j, at.is_last, qp->type));
+	ack_req = pktizer_ack_req(j, at.is_last, qp->type, z->ack_req_every, z->read_ack_req,
+				  &z->no_ack[j->qpi]);
+	pktizer_headers(p, nic_of(z), qp, j, &at, wqe, z->mig_req, ack_req);
 	set_marks(z, e, p, s, &at);
 	e->to = packet_payload_off(p);
 	e->left = at.len;
@@ -258,10 +251,11 @@ static void read_piece(struct pktizer *z, struct engine *e)
 	const struct tx_job *j = &e->job;
 	struct pkt_slot *s = slot_at(z, e, e->n - 1);
 	struct dma_req r = {
-		.addr = j->raddr + (e->off - e->left), .key = j->rkey, .len = e->left, .buf = s->buf,
-		.off = e->to, .tag = (uint32_t)(e - z->engine) * MAX_FLIGHT + (uint32_t)(s - e->slot),
-		.pd = nic_of(z)->qp[j->qpi].pd, .access = ACCESS_REMOTE_READ, .cls = DMA_PAYLOAD_READ,
-		.op = OP_NONE,
+		.addr = j->raddr + (e->off - e->left), .key = j->rkey, .len = e->left,
+		.buf = s->buf, .off = e->to,
+		.tag = (uint32_t)(e - z->engine) * MAX_FLIGHT + (uint32_t)(s - e->slot),
+		.pd = nic_of(z)->qp[j->qpi].pd, .access = ACCESS_REMOTE_READ,
+		.cls = DMA_PAYLOAD_READ, .op = OP_NONE,
 	};
 
 	if (e == &z->engine[REQ]) {
@@ -274,7 +268,8 @@ static void read_piece(struct pktizer *z, struct engine *e)
 		r.op = j->is_retry ? OP_NONE : j->op;
 		e->seg_pos += r.len;
 		/* Behind the job's last byte no segment need follow. */
-		while ((e->left > r.len || e->off < j->len) && segment(z, j, e->seg).len == e->seg_pos) {
+		while ((e->left > r.len || e->off < j->len) &&
+		       segment(z, j, e->seg).len == e->seg_pos) {
 			e->seg++;
 			e->seg_pos = 0;
 		}
@@ -312,8 +307,8 @@ static void end_packet(struct pktizer *z, struct engine *e)
 }
 
 /*
- * One cycle of an engine. 'may_read': the port for reads was not used in this cycle. Returns when to look
- * again; CYCLE_NEVER when there is no job, or a port, the pool or the ring of slots refused.
+ * One cycle of an engine. 'may_read': the port for reads was not used in this cycle. Returns when
+ * to look again; CYCLE_NEVER when there is no job, or a port, the pool or the ring refused.
  */
 static uint64_t form(struct pktizer *z, struct engine *e, struct chan *jobs, bool *may_read)
 {
@@ -357,7 +352,8 @@ static void drop_first(struct pktizer *z, struct engine *e)
 
 static void push_done(struct chan *done, const struct pkt_slot *s)
 {
-	job_done_push(done, &(struct job_done){ .tag = s->tag, .qpi = s->qpi, .status = s->status });
+	job_done_push(done, &(struct job_done){
+		.tag = s->tag, .qpi = s->qpi, .status = s->status });
 }
 
 /* The payload of the engine's first packet could not be read: the rest of its job is dropped. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pktizer.h - which packet comes next of a job, and its headers: what pktizer.c needs and a test can call alone
+ * pktizer.h - which packet comes next of a job, and its headers: what pktizer.c needs and a test
+ * can call alone
  */
 #ifndef MODELS_PKTIZER_H
 #define MODELS_PKTIZER_H
@@ -22,7 +23,8 @@ struct pkt_place pktizer_place(const struct tx_job *j, uint32_t off, uint32_t n,
 /* Whether jobs of this kind carry payload bytes. */
 static inline bool pktizer_has_payload(uint8_t job_kind)
 {
-	return job_kind == JOB_SEND || job_kind == JOB_SEND_INV || job_kind == JOB_WRITE || job_kind == JOB_READ_RSP;
+	return job_kind == JOB_SEND || job_kind == JOB_SEND_INV || job_kind == JOB_WRITE ||
+	       job_kind == JOB_READ_RSP;
 }
 
 /*
@@ -31,10 +33,19 @@ static inline bool pktizer_has_payload(uint8_t job_kind)
 uint8_t pktizer_opcode(const struct tx_job *j, const struct pkt_place *at, uint8_t qp_type);
 
 /*
- * Write headers into *p for QP 'qp' of NIC 'nic': path and BTH (flags 'mig_req' and 'ack_req' as given), then
- * what the opcode has. 'wqe' are the WQE's bytes (UD: address vector; XRC: SRQ number), NULL for responses.
+ * Whether a packet asks for an acknowledgement: the last of a message, a READ request if 'on_read',
+ * and one after 'every' without (0 = none). '*since' counts those without, per QP.
  */
-void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_attr *qp, const struct tx_job *j,
-		     const struct pkt_place *at, const uint8_t *wqe, bool mig_req, bool ack_req);
+bool pktizer_ack_req(const struct tx_job *j, bool is_last, uint8_t qp_type, uint32_t every,
+		     bool on_read, uint32_t *since);
+
+/*
+ * Write headers into *p for QP 'qp' of NIC 'nic': path and BTH (flags 'mig_req' and 'ack_req' as
+ * given), then what the opcode has. 'wqe' are the WQE's bytes (UD: address vector; XRC: SRQ
+ * number), NULL for responses.
+ */
+void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_attr *qp,
+		     const struct tx_job *j, const struct pkt_place *at, const uint8_t *wqe,
+		     bool mig_req, bool ack_req);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pktizer_hdr.c - segmentation and headers of pktizer.c: opcode by place in the message, extended headers by
- * opcode (IBTA vol. 1, 9.2 and table 38; protocol.md section 2)
+ * pktizer_hdr.c - segmentation and headers of pktizer.c: opcode by place in the message, extended
+ * headers by opcode (IBTA vol. 1, 9.2 and table 38; protocol.md section 2)
  */
 #include "models/pktizer.h"
 #include "models/wqe.h"
@@ -19,9 +19,10 @@ struct pkt_place pktizer_place(const struct tx_job *j, uint32_t off, uint32_t n,
 
 /* Operations by place. */
 struct operations {
-	uint8_t plain[4];		/* Middle, First, Last, Only: by OPCODE_FIRST | OPCODE_LAST */
-	uint8_t last_more, only_more;	/* with immediate data or a key to invalidate */
+	uint8_t plain[4];	/* Middle, First, Last, Only: by OPCODE_FIRST | OPCODE_LAST */
+	uint8_t last_more, only_more; /* with immediate data or a key to invalidate */
 };
+#define SAME(op) { { op, op, op, op }, op, op }
 static const struct operations operations[] = {
 	[JOB_SEND] = { { IB_SEND_MIDDLE, IB_SEND_FIRST, IB_SEND_LAST, IB_SEND_ONLY },
 		       IB_SEND_LAST_IMM, IB_SEND_ONLY_IMM },
@@ -29,20 +30,20 @@ static const struct operations operations[] = {
 			   IB_SEND_LAST_INV, IB_SEND_ONLY_INV },
 	[JOB_WRITE] = { { IB_WRITE_MIDDLE, IB_WRITE_FIRST, IB_WRITE_LAST, IB_WRITE_ONLY },
 			IB_WRITE_LAST_IMM, IB_WRITE_ONLY_IMM },
-	[JOB_READ_REQ] = { { IB_READ_REQUEST, IB_READ_REQUEST, IB_READ_REQUEST, IB_READ_REQUEST },
-			   IB_READ_REQUEST, IB_READ_REQUEST },
-	[JOB_CMP_SWAP] = { { IB_CMP_SWAP, IB_CMP_SWAP, IB_CMP_SWAP, IB_CMP_SWAP }, IB_CMP_SWAP, IB_CMP_SWAP },
-	[JOB_FETCH_ADD] = { { IB_FETCH_ADD, IB_FETCH_ADD, IB_FETCH_ADD, IB_FETCH_ADD },
-			    IB_FETCH_ADD, IB_FETCH_ADD },
-	[JOB_READ_RSP] = { { IB_READ_RSP_MIDDLE, IB_READ_RSP_FIRST, IB_READ_RSP_LAST, IB_READ_RSP_ONLY },
+	[JOB_READ_REQ] = SAME(IB_READ_REQUEST),
+	[JOB_CMP_SWAP] = SAME(IB_CMP_SWAP),
+	[JOB_FETCH_ADD] = SAME(IB_FETCH_ADD),
+	[JOB_READ_RSP] = { { IB_READ_RSP_MIDDLE, IB_READ_RSP_FIRST,
+			     IB_READ_RSP_LAST, IB_READ_RSP_ONLY },
 			   IB_READ_RSP_LAST, IB_READ_RSP_ONLY },
-	[JOB_ATOMIC_ACK] = { { IB_ATOMIC_ACK, IB_ATOMIC_ACK, IB_ATOMIC_ACK, IB_ATOMIC_ACK },
-			     IB_ATOMIC_ACK, IB_ATOMIC_ACK },
+	[JOB_ATOMIC_ACK] = SAME(IB_ATOMIC_ACK),
 };
 
 uint8_t pktizer_opcode(const struct tx_job *j, const struct pkt_place *at, uint8_t qp_type)
 {
-	static const uint8_t transport[] = { [QP_RC] = IB_RC, [QP_UC] = IB_UC, [QP_UD] = IB_UD, [QP_XRC] = IB_XRC };
+	static const uint8_t transport[] = {
+		[QP_RC] = IB_RC, [QP_UC] = IB_UC, [QP_UD] = IB_UD, [QP_XRC] = IB_XRC
+	};
 	const struct operations *o = &operations[j->kind];
 	uint8_t op = o->plain[(at->is_first ? OPCODE_FIRST : 0) | (at->is_last ? OPCODE_LAST : 0)];
 
@@ -51,7 +52,22 @@ uint8_t pktizer_opcode(const struct tx_job *j, const struct pkt_place *at, uint8
 	return (uint8_t)(transport[qp_type] | op);
 }
 
-/* A datagram's path and destination stand in its WQE (struct mlx5_wqe_av). Returns the destination QPN. */
+bool pktizer_ack_req(const struct tx_job *j, bool is_last, uint8_t qp_type, uint32_t every,
+		     bool on_read, uint32_t *since)
+{
+	bool want = j->kind == JOB_READ_REQ ? on_read : is_last;
+
+	if (j->kind >= JOB_READ_RSP || (qp_type != QP_RC && qp_type != QP_XRC))
+		return false;
+	want = want || (every && *since >= every);
+	*since = want ? 0 : *since + 1;
+	return want;
+}
+
+/*
+ * A datagram's path and destination stand in its WQE (struct mlx5_wqe_av). Returns the destination
+ * QPN.
+ */
 static uint32_t datagram_path(struct qp_attr *qp, const struct nic *nic, const uint8_t *av)
 {
 	static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -67,22 +83,27 @@ static uint32_t datagram_path(struct qp_attr *qp, const struct nic *nic, const u
 }
 
 /* The extended headers that the opcode has, in wire order. */
-static void add_extended(struct packet *p, const struct qp_attr *qp, const struct tx_job *j, uint8_t opcode,
-			 const uint8_t *wqe)
+static void add_extended(struct packet *p, const struct qp_attr *qp, const struct tx_job *j,
+			 uint8_t opcode, const uint8_t *wqe)
 {
 	const struct opcode_info *o = &opcode_info[opcode];
 
 	if (opcode_has(o, X_XRCETH))
-		packet_add_xrceth(p, &(struct hdr_xrceth){ .xrcsrq = load_be32(wqe + WQE_AV_OFF) & 0xffffff });
+		packet_add_xrceth(p, &(struct hdr_xrceth){
+			.xrcsrq = load_be32(wqe + WQE_AV_OFF) & 0xffffff });
 	if (opcode_has(o, X_DETH))
-		packet_add_deth(p, &(struct hdr_deth){ .qkey = load_be32(wqe + WQE_AV_OFF), .srcqp = qp->qpn });
+		packet_add_deth(p, &(struct hdr_deth){
+			.qkey = load_be32(wqe + WQE_AV_OFF), .srcqp = qp->qpn });
 	if (opcode_has(o, X_RETH))
-		packet_add_reth(p, &(struct hdr_reth){ .va = j->raddr, .rkey = j->rkey, .dmalen = j->dma_len });
+		packet_add_reth(p, &(struct hdr_reth){
+			.va = j->raddr, .rkey = j->rkey, .dmalen = j->dma_len });
 	if (opcode_has(o, X_AETH))
-		packet_add_aeth(p, &(struct hdr_aeth){ .syndrome = j->syndrome, .msn = j->msn & PSN_MASK });
+		packet_add_aeth(p, &(struct hdr_aeth){
+			.syndrome = j->syndrome, .msn = j->msn & PSN_MASK });
 	if (opcode_has(o, X_ATOMICETH))
 		packet_add_atomiceth(p, &(struct hdr_atomiceth){
-			.va = j->raddr, .rkey = j->rkey, .swap_add = j->swap_add, .compare = j->compare });
+			.va = j->raddr, .rkey = j->rkey, .swap_add = j->swap_add,
+			.compare = j->compare });
 	if (opcode_has(o, X_ATOMICACK))
 		packet_add_atomicack(p, &(struct hdr_atomicack){ .original = j->swap_add });
 	if (opcode_has(o, X_IMMDT))
@@ -91,10 +112,12 @@ static void add_extended(struct packet *p, const struct qp_attr *qp, const struc
 		packet_add_ieth(p, &(struct hdr_ieth){ .rkey = j->imm });
 }
 
-void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_attr *qp, const struct tx_job *j,
-		     const struct pkt_place *at, const uint8_t *wqe, bool mig_req, bool ack_req)
+void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_attr *qp,
+		     const struct tx_job *j, const struct pkt_place *at, const uint8_t *wqe,
+		     bool mig_req, bool ack_req)
 {
-	bool takes_rq = j->kind == JOB_SEND || j->kind == JOB_SEND_INV || (j->kind == JOB_WRITE && j->has_imm);
+	bool takes_rq = j->kind == JOB_SEND || j->kind == JOB_SEND_INV ||
+			(j->kind == JOB_WRITE && j->has_imm);
 	struct hdr_bth bth = {
 		.opcode = pktizer_opcode(j, at, qp->type), .migreq = mig_req, .pkey = qp->pkey,
 		.destqp = qp->dest_qpn, .psn = at->psn, .ackreq = ack_req,

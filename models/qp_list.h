@@ -2,8 +2,8 @@
 /*
  * qp_list.h - a FIFO of small numbers (QPs, slots), each on it at most once
  *
- * The links are an array beside the members, one entry each, so any number of QPs can wait without memory of
- * its own per list. A member that is not on the list has the link QP_LIST_OFF.
+ * The links are an array beside the members, one entry each, so any number of QPs can wait without
+ * memory of its own per list. A member that is not on the list has the link QP_LIST_OFF.
  */
 #ifndef MODELS_QP_LIST_H
 #define MODELS_QP_LIST_H

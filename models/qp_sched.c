@@ -2,16 +2,17 @@
 /*
  * qp_sched.c - which send queue has its WQEs fetched next
  *
- * Hardware: a table of send-queue counters and a linked list of ready QPs. A QP is ready while it has posted
- * basic blocks that were not fetched, credits (WQEs that the units behind may still hold for it), no fetch
- * under way and, with a rate cap, its time has come.
+ * Hardware: a table of send-queue counters and a linked list of ready QPs. A QP is ready while it
+ * has posted basic blocks that were not fetched, credits (WQEs that the units behind may still hold
+ * for it), no fetch under way and, with a rate cap, its time has come.
  *
- * Modelled: deficit round robin, charged afterwards, because the length of a message is known only once its
- * WQE was read: a QP with debt pays a quantum at each visit and goes to the end of the list. A visit takes a
- * cycle and pays for 'quantum' bytes, which is more than any line carries in a cycle: the visits never hold up
- * the line. A QP alone on the list does not wait (no one is treated unfairly); its debt is forgotten. Rate
- * caps: a QP whose WQEs carry n bytes is not visited again before n bytes have passed at its rate.
- * Not modelled: strict priorities between QPs, the memory that holds the table (every QP has its entry).
+ * Modelled: deficit round robin, charged afterwards, because the length of a message is known only
+ * once its WQE was read: a QP with debt pays a quantum at each visit and goes to the end of the
+ * list. A visit takes a cycle and pays for 'quantum' bytes, which is more than any line carries in
+ * a cycle: the visits never hold up the line. A QP alone on the list does not wait (no one is
+ * treated unfairly); its debt is forgotten. Rate caps: a QP whose WQEs carry n bytes is not visited
+ * again before n bytes have passed at its rate. Not modelled: strict priorities between QPs, the
+ * memory that holds the table (every QP has its entry).
  *
  * Rate: one doorbell, one fetch result, one credit and one visit a cycle. Latency 1 cycle.
  * Counters: 16 bits in basic blocks, protocol.md section 13 (mlx5 WQE counter).
@@ -51,7 +52,8 @@ struct qp_sched {
 static const struct field qp_sched_fields[] = {
 	PARAM_BYTES(T, quantum, 4096, 256, 1 * MIB, "debt that a QP pays at each visit",
 		    "declared: one packet of the largest MTU"),
-	PARAM(T, wqe_per_qp, 128, 1, 32768, "WQE", "WQEs of one QP held in the units behind at most",
+	PARAM(T, wqe_per_qp, 128, 1, 32768, "WQE",
+	      "WQEs of one QP held in the units behind at most",
 	      "declared: as many as rxe keeps packets unacknowledged"),
 	PORT_IN(T, sq_db, sq_db, "rung doorbells, in order per QP"),
 	PORT_IN(T, fetched, sq_fetched, "what fetches brought"),
@@ -133,7 +135,10 @@ static void take_doorbell(struct qp_sched *s)
 	q = &s->qp[m->qpi];
 	ahead = (uint16_t)(m->producer - q->producer);
 	s->doorbells++;
-	/* More than the ring holds: the counter would go back, as after two rings that overtook each other. */
+	/*
+	 * More than the ring holds: the counter would go back, as after two rings that overtook
+	 * each other.
+	 */
 	if (ahead == 0 || ahead > attr_of(s, m->qpi)->sq_bb) {
 		s->stale_doorbells++;
 	} else {
@@ -143,7 +148,10 @@ static void take_doorbell(struct qp_sched *s)
 	chan_pop(s->sq_db);
 }
 
-/* Time that 'bytes' take at 'bps'; a message may have 2^31 bytes, for which ps_of_bytes() has no room. */
+/*
+ * Time that 'bytes' take at 'bps'; a message may have 2^31 bytes, for which ps_of_bytes() has no
+ * room.
+ */
 static uint64_t ps_at_rate(uint64_t bytes, uint64_t bps)
 {
 	return ps_of_bytes(bytes % MIB, bps) + bytes / MIB * ps_of_bytes(MIB, bps);
@@ -207,7 +215,10 @@ static bool only_pays(const struct qp_sched *s)
 	return s->ready.n > 1 && s->qp[s->ready.head].deficit + s->quantum <= 0;
 }
 
-/* Visit the QP at the head of the list: it pays, or its WQEs are fetched. False when the port refused. */
+/*
+ * Visit the QP at the head of the list: it pays, or its WQEs are fetched. False when the port
+ * refused.
+ */
 static bool visit(struct qp_sched *s)
 {
 	struct sched_qp *q;
@@ -251,7 +262,7 @@ static uint64_t qp_sched_step(struct block *b)
 	uint64_t next = CYCLE_NEVER;
 	bool is_free;
 
-	is_free = visit(s);	/* first: a QP that becomes ready now is visited from the next cycle on */
+	is_free = visit(s);	/* first: what becomes ready now waits for the next cycle */
 	release_due(s);
 	take_fetched(s);
 	take_credit(s);

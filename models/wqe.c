@@ -19,8 +19,12 @@ static const uint8_t segments[256] = {
 	[MLX5_OPCODE_ATOMIC_FA] = SEG_KNOWN | SEG_RADDR | SEG_ATOMIC | SEG_DATA,
 };
 
-/* The list of data segments, or the one inline segment, from 'off' to the end. False when it does not fit. */
-static bool decode_data(struct wqe *w, const uint8_t *p, uint32_t off, uint32_t end, bool may_inline)
+/*
+ * The list of data segments, or the one inline segment, from 'off' to the end. False when it does
+ * not fit.
+ */
+static bool decode_data(struct wqe *w, const uint8_t *p, uint32_t off, uint32_t end,
+			bool may_inline)
 {
 	uint64_t len = 0;
 
@@ -79,8 +83,9 @@ void wqe_send_decode(struct wqe *w, const uint8_t *p, uint8_t qp_type)
 	};
 	if (kinds & SEG_KNOWN && !decode_segments(w, p, kinds, qp_type))
 		*w = (struct wqe){
-			.qpi = w->qpi, .buf = w->buf, .op = w->op, .index = w->index, .n_bb = w->n_bb,
-			.opcode = WQE_OPCODE_BAD, .seg_off = WQE_SEG, .signaled = w->signaled,
+			.qpi = w->qpi, .buf = w->buf, .op = w->op, .index = w->index,
+			.n_bb = w->n_bb, .opcode = WQE_OPCODE_BAD, .seg_off = WQE_SEG,
+			.signaled = w->signaled,
 		};
 }
 

@@ -9,8 +9,8 @@
 #include "models/nic.h"
 
 /*
- * Opcode given to a WQE whose segments do not fit its opcode and length: no opcode that a requester knows, so
- * it ends in a local QP operation error like any unknown one.
+ * Opcode given to a WQE whose segments do not fit its opcode and length: no opcode that a requester
+ * knows, so it ends in a local QP operation error like any unknown one.
  */
 #define WQE_OPCODE_BAD 0xffu
 
@@ -33,7 +33,8 @@ struct wqe_seg {
 };
 static inline struct wqe_seg wqe_seg_at(const uint8_t *p)
 {
-	return (struct wqe_seg){ .len = load_be32(p), .lkey = load_be32(p + 4), .addr = load_be64(p + 8) };
+	return (struct wqe_seg){
+		.len = load_be32(p), .lkey = load_be32(p + 4), .addr = load_be64(p + 8) };
 }
 
 /* Basic blocks of the send WQE whose control segment is at 'p'; 0 when its length field is 0. */
@@ -43,8 +44,9 @@ static inline uint32_t wqe_send_bbs(const uint8_t *p)
 }
 
 /*
- * Fill the fields of *w that come from the bytes at 'p' (the whole WQE is there): all but qpi, buf, op, index
- * and n_bb. An unknown opcode is passed through, with no segments; segments that do not fit give WQE_OPCODE_BAD.
+ * Fill the fields of *w that come from the bytes at 'p' (the whole WQE is there): all but qpi, buf,
+ * op, index and n_bb. An unknown opcode is passed through, with no segments; segments that do not
+ * fit give WQE_OPCODE_BAD.
  */
 void wqe_send_decode(struct wqe *w, const uint8_t *p, uint8_t qp_type);
 

@@ -2,16 +2,18 @@
 /*
  * wqe_fetch.c - reads send and receive WQEs from host memory
  *
- * Send queues: for each order of the scheduler the QP's context is brought in, then one DMA read takes up to
- * 'prefetch' basic blocks (two where the ring wraps), and the whole WQEs in them are decoded, 'width' bytes a
- * cycle. A WQE that is cut off is left for the next order, unless it is the first: then the rest is read. Every
- * WQE goes on in a buffer of its own, which lives until the requester has completed it, so a retransmission
- * reads no WQE again. 'reads' orders are under way at once; they may overtake each other, one QP has only one.
+ * Send queues: for each order of the scheduler the QP's context is brought in, then one DMA read
+ * takes up to 'prefetch' basic blocks (two where the ring wraps), and the whole WQEs in them are
+ * decoded, 'width' bytes a cycle. A WQE that is cut off is left for the next order, unless it is
+ * the first: then the rest is read. Every WQE goes on in a buffer of its own, which lives until the
+ * requester has completed it, so a retransmission reads no WQE again. 'reads' orders are under way
+ * at once; they may overtake each other, one QP has only one.
  *
  * Receive queues: wqe_fetch_rq.c.
  *
- * Not modelled: a WQE written through the doorbell page (BlueFlame) instead of read; shared receive queues;
- * a cache of send WQEs beyond the prefetch. A malformed WQE is passed on, for the requester to fail.
+ * Not modelled: a WQE written through the doorbell page (BlueFlame) instead of read; shared receive
+ * queues; a cache of send WQEs beyond the prefetch. A malformed WQE is passed on, for the requester
+ * to fail.
  *
  * Layouts: protocol.md section 13 (rdma-core mlx5dv.h). A block at most 16 basic blocks large.
  */
@@ -30,7 +32,8 @@ static const struct field wqe_fetch_fields[] = {
 	      "declared: about 2 MB of on-chip state, as ConnectX-4/5"),
 	PARAM(T, rq_prefetch, 4, 1, 64, "WQE", "receive WQEs held ready per QP", "declared"),
 	PARAM(T, rq_low, 8, 0, 32768, "WQE",
-	      "the doorbell record is read again when fewer posted receive WQEs are known", "declared"),
+	      "the doorbell record is read again when fewer posted receive WQEs are known",
+	      "declared"),
 	PORT_IN(T, fetch, sq_fetch, "orders of the scheduler, one per QP at a time"),
 	PORT_IN(T, rq_req, rq_req, "questions of the responder for receive WQEs"),
 	PORT_IN(T, qpc_rsp, qpc_rsp, "the context of a QP is there"),
@@ -131,8 +134,9 @@ static void read_blocks(struct wqe_fetch *w)
 	uint32_t n = (uint32_t)min_u64(s->want - s->asked, qp->sq_bb - at);
 
 	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = qp->sq_pa + (uint64_t)at * WQE_BB, .key = KEY_PHYS, .len = n * WQE_BB, .buf = s->buf,
-		.off = s->asked * WQE_BB, .tag = TAG_SQ | i, .pd = qp->pd, .cls = DMA_WQE, .op = OP_NONE });
+		.addr = qp->sq_pa + (uint64_t)at * WQE_BB, .key = KEY_PHYS, .len = n * WQE_BB,
+		.buf = s->buf, .off = s->asked * WQE_BB, .tag = TAG_SQ | i, .pd = qp->pd,
+		.cls = DMA_WQE, .op = OP_NONE });
 	s->asked += n;
 	s->reads++;
 	w->sq_reads++;
@@ -150,7 +154,8 @@ static uint64_t end_order(struct wqe_fetch *w)
 	if (!chan_can_push(w->fetched))
 		return chan_stall(w->fetched);
 	sq_fetched_push(w->fetched, &(struct sq_fetched){
-		.qpi = s->order.qpi, .bytes = s->bytes, .n_bb = (uint16_t)s->done, .n_wqe = s->n_wqe });
+		.qpi = s->order.qpi, .bytes = s->bytes, .n_bb = (uint16_t)s->done,
+		.n_wqe = s->n_wqe });
 	buf_unref(&w->b, s->buf);
 	s->is_used = false;
 	w->in_flight--;
@@ -192,7 +197,8 @@ static void deliver(struct wqe_fetch *w, struct sq_slot *s, uint32_t n_bb)
 static uint32_t next_bbs(const struct wqe_fetch *w, const struct sq_slot *s)
 {
 	uint32_t left = s->order.n_bb - s->done;
-	uint32_t n = wqe_send_bbs((const uint8_t *)buf_data(w->b.sim, s->buf) + (size_t)s->done * WQE_BB);
+	const uint8_t *blocks = buf_data(w->b.sim, s->buf);
+	uint32_t n = wqe_send_bbs(blocks + (size_t)s->done * WQE_BB);
 
 	if (n == 0)
 		return 1;
@@ -279,7 +285,7 @@ static uint64_t wqe_fetch_step(struct block *b)
 	take_context(w);
 	wqe_fetch_rq_question(w);
 	take_dma_rsp(w);
-	/* What became possible in this step is done in the next, unless its port or pool refused. */
+	/* What became possible in this step is done in the next, unless something refused. */
 	if (was_idle && w->sq_decode.n)
 		next = max_u64(w->decode_free_cyc, b->cycle + 1);
 	if (((w->sq_read.n || w->rq_read.n) && is_dma_free) || (w->rq_answer.n && is_rsp_free) ||
@@ -289,7 +295,7 @@ static uint64_t wqe_fetch_step(struct block *b)
 }
 
 const struct block_class wqe_fetch_class = {
-	.name = "wqe_fetch", .impl = "c", .size = sizeof(struct wqe_fetch), .fields = wqe_fetch_fields,
-	.doc = "reads send and receive WQEs from host memory",
+	.name = "wqe_fetch", .impl = "c", .size = sizeof(struct wqe_fetch),
+	.fields = wqe_fetch_fields, .doc = "reads send and receive WQEs from host memory",
 	.build = wqe_fetch_build, .reset = wqe_fetch_reset, .step = wqe_fetch_step,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wqe_fetch.h - state shared by the two halves of the block: wqe_fetch.c (send queues, ports, table) and
- * wqe_fetch_rq.c (receive queues)
+ * wqe_fetch.h - state shared by the two halves of the block: wqe_fetch.c (send queues, ports,
+ * table) and wqe_fetch_rq.c (receive queues)
  */
 #ifndef MODELS_WQE_FETCH_H
 #define MODELS_WQE_FETCH_H
@@ -38,7 +38,7 @@ struct rq_qp {
 	uint16_t n_waiting;	/* questions of the responder */
 	uint16_t first, n_held, n_reading; /* places of the line */
 	bool is_reading_dbr, wants_dbr;
-	bool is_dbr_fresh;	/* the reading under way, or the last one, began after the oldest question */
+	bool is_dbr_fresh;	/* the last reading began after the oldest question */
 	uint32_t line, dbr_buf;
 };
 
@@ -47,7 +47,8 @@ struct wqe_fetch {
 	/* parameters */
 	uint32_t prefetch, reads, width, wqe_slots, rq_prefetch, rq_low;
 	/* ports */
-	struct chan *fetch, *rq_req, *qpc_rsp, *dma_rsp, *fetched, *wqe, *rq_rsp, *qpc_req, *dma_req;
+	struct chan *fetch, *rq_req, *qpc_rsp, *dma_rsp, *fetched, *wqe, *rq_rsp;
+	struct chan *qpc_req, *dma_req;
 	/* state: send queues */
 	struct sq_slot slot[MAX_READS];
 	struct qp_list sq_read, sq_decode; /* slots with reads to issue, with all their bytes */
@@ -63,7 +64,8 @@ struct wqe_fetch {
 	uint32_t rq_stride;	/* of the largest receive WQE */
 	bool is_rq_turn;	/* at dma_req */
 	/* statistics */
-	uint64_t fetches, sq_reads, bbs, wqes, malformed, cut, rq_reads, dbr_reads, rq_wqes, rq_none;
+	uint64_t fetches, sq_reads, bbs, wqes, malformed, cut;
+	uint64_t rq_reads, dbr_reads, rq_wqes, rq_none;
 };
 
 static inline const struct qp_attr *wqe_fetch_qp(const struct wqe_fetch *w, uint32_t qpi)
@@ -80,7 +82,9 @@ void wqe_fetch_rq_question(struct wqe_fetch *w);
 /* Give one answer; false when the port or the pool refused. */
 bool wqe_fetch_rq_answer(struct wqe_fetch *w);
 
-/* Start one read for the QP that has waited longest; dma_req can take it and rq_read is not empty. */
+/*
+ * Start one read for the QP that has waited longest; dma_req can take it and rq_read is not empty.
+ */
 void wqe_fetch_rq_read(struct wqe_fetch *w);
 
 /* The read with tag 'tag' (TAG_RQ, TAG_DBR) ended. */

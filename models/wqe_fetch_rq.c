@@ -2,12 +2,13 @@
 /*
  * wqe_fetch_rq.c - the receive half of wqe_fetch
  *
- * Every QP has a line of 'rq_prefetch' receive WQEs in the NIC. When the responder asks and the line is empty,
- * the doorbell record is read (receive WQEs are announced by it alone), then WQEs up to the counter found. The
- * line is filled again when half of it is used; the doorbell record is read in passing when fewer than 'rq_low'
- * posted WQEs are known, so that the credits in acknowledgements stay fresh. "None posted" is answered only by
- * a reading that began after the question. Answers keep their order per QP only. A line, a doorbell record and
- * two answers are there for each QP, so no QP can take another's place and block it.
+ * Every QP has a line of 'rq_prefetch' receive WQEs in the NIC. When the responder asks and the
+ * line is empty, the doorbell record is read (receive WQEs are announced by it alone), then WQEs up
+ * to the counter found. The line is filled again when half of it is used; the doorbell record is
+ * read in passing when fewer than 'rq_low' posted WQEs are known, so that the credits in
+ * acknowledgements stay fresh. "None posted" is answered only by a reading that began after the
+ * question. Answers keep their order per QP only. A line, a doorbell record and two answers are
+ * there for each QP, so no QP can take another's place and block it.
  */
 #include "models/wqe_fetch.h"
 
@@ -25,7 +26,8 @@ void wqe_fetch_rq_build(struct wqe_fetch *w)
 			w->rq_stride = nic->qp[i].rq_stride;
 	w->lines = pool_create(b, n, w->rq_prefetch * w->rq_stride);
 	w->dbrs = pool_create(b, n, DBR_BYTES);
-	w->rq_pool = pool_create(b, (uint32_t)min_u64(2ull * n + 16, (1u << POOL_INDEX_BITS) - 1), w->rq_stride);
+	w->rq_pool = pool_create(b, (uint32_t)min_u64(2ull * n + 16, (1u << POOL_INDEX_BITS) - 1),
+				 w->rq_stride);
 	w->rq = block_alloc(b, n, sizeof(*w->rq));
 	w->rq_read_links = block_alloc(b, n, sizeof(uint32_t));
 	w->rq_answer_links = block_alloc(b, n, sizeof(uint32_t));
@@ -81,8 +83,8 @@ void wqe_fetch_rq_question(struct wqe_fetch *w)
 static void read_dbr(struct wqe_fetch *w, uint32_t qpi, struct rq_qp *q)
 {
 	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = wqe_fetch_qp(w, qpi)->dbr_pa, .key = KEY_PHYS, .len = DBR_BYTES, .buf = q->dbr_buf,
-		.tag = TAG_DBR | qpi, .cls = DMA_DBR, .op = OP_NONE });
+		.addr = wqe_fetch_qp(w, qpi)->dbr_pa, .key = KEY_PHYS, .len = DBR_BYTES,
+		.buf = q->dbr_buf, .tag = TAG_DBR | qpi, .cls = DMA_DBR, .op = OP_NONE });
 	q->wants_dbr = false;
 	q->is_reading_dbr = true;
 	q->is_dbr_fresh = q->n_waiting > 0;

@@ -5,8 +5,9 @@
 #include "testbench/tb_dma.h"
 
 /*
- * Queue an answer for some later cycle, none before that of the one in front of it, and let it change places with
- * one that is not due either. What is due may have been sent at this very edge, or not yet, by the order of steps.
+ * Queue an answer for some later cycle, none before that of the one in front of it, and let it
+ * change places with one that is not due either. What is due may have been sent at this very edge,
+ * or not yet, by the order of steps.
  */
 static void answer(struct tb_dma *d, uint64_t now, const struct dma_rsp *m)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tb_dma.h - what stands behind a block's DMA port in a bench: flat memory, random latency, answers out of order
+ * tb_dma.h - what stands behind a block's DMA port in a bench: flat memory, random latency, answers
+ * out of order
  */
 #ifndef TESTBENCH_TB_DMA_H
 #define TESTBENCH_TB_DMA_H
@@ -18,7 +19,9 @@ struct tb_dma {
 	uint64_t n_reads, n_writes, n_outside;
 };
 
-/* The tb_react of a sink of dma_req; 'arg' is a struct tb_dma. Bytes move when the request comes. */
+/*
+ * The tb_react of a sink of dma_req; 'arg' is a struct tb_dma. Bytes move when the request comes.
+ */
 void tb_dma_react(struct tb *t, struct tb_port *p, const void *msg);
 
 #endif

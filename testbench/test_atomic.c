@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_atomic.c - the read-modify-write unit against one that does everything at once, in order of arrival
+ * test_atomic.c - the read-modify-write unit against one that does everything at once, in order of
+ * arrival
  */
 #include <string.h>
 
@@ -47,8 +48,9 @@ static void operate(struct bench *e, uint32_t word, bool is_add, uint64_t operan
 		*w += operand;
 	else if (*w == compare)
 		*w = operand;
-	tb_send(e->req, &(struct atomic_req){ .va = BASE + 8ull * word, .swap_add = operand, .compare = compare,
-					      .rkey = 7, .tag = e->n++, .pd = 3, .is_fetch_add = is_add });
+	tb_send(e->req, &(struct atomic_req){
+		.va = BASE + 8ull * word, .swap_add = operand, .compare = compare, .rkey = 7,
+		.tag = e->n++, .pd = 3, .is_fetch_add = is_add });
 }
 
 static uint64_t word_of(const struct bench *e, uint32_t i)
@@ -91,7 +93,8 @@ static void send_random(struct bench *e, uint32_t n)
 static void atomic_random_operations_equal_sequential_model(void)
 {
 	char in[64], out[64];
-	static const char *const parallel[] = { "atomic.parallel=1", "atomic.parallel=4", "atomic.parallel=64" };
+	static const char *const parallel[] = { "atomic.parallel=1", "atomic.parallel=4",
+						"atomic.parallel=64" };
 
 	for (unsigned k = 0; k < ARRAY_LEN(parallel) * 16; k++) {
 		const char *sets[] = { in, out, parallel[k / 16], NULL };
@@ -158,9 +161,12 @@ static void atomic_refused_key_gives_status_and_frees_lock(void)
 
 	bench_start(&e, NULL, 10);
 	e.dma.fail_at = BASE + 8;
-	tb_send(e.req, &(struct atomic_req){ .va = BASE + 8, .tag = 100, .is_fetch_add = 1, .swap_add = 1 });
-	tb_send(e.req, &(struct atomic_req){ .va = BASE + 8, .tag = 101, .is_fetch_add = 1, .swap_add = 1 });
-	tb_send(e.req, &(struct atomic_req){ .va = BASE, .tag = 102, .is_fetch_add = 1, .swap_add = 1 });
+	tb_send(e.req, &(struct atomic_req){
+			       .va = BASE + 8, .tag = 100, .is_fetch_add = 1, .swap_add = 1 });
+	tb_send(e.req, &(struct atomic_req){
+			       .va = BASE + 8, .tag = 101, .is_fetch_add = 1, .swap_add = 1 });
+	tb_send(e.req,
+		&(struct atomic_req){ .va = BASE, .tag = 102, .is_fetch_add = 1, .swap_add = 1 });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.rsp->n_received, 3);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -190,11 +196,13 @@ static void atomic_interval_spaces_operations(void)
 }
 
 CU_TestInfo test_atomic_tests[] = {
-	{ "random operations equal a sequential model", atomic_random_operations_equal_sequential_model },
+	{ "random operations equal a sequential model",
+	  atomic_random_operations_equal_sequential_model },
 	{ "foreign write is caught", atomic_foreign_write_is_caught },
 	{ "failed compare writes nothing", atomic_failed_compare_writes_nothing },
 	{ "operand is stored little-endian", atomic_operand_is_stored_little_endian },
-	{ "refused key gives status and frees the lock", atomic_refused_key_gives_status_and_frees_lock },
+	{ "refused key gives status and frees the lock",
+	  atomic_refused_key_gives_status_and_frees_lock },
 	{ "interval spaces operations", atomic_interval_spaces_operations },
 	CU_TEST_INFO_NULL
 };

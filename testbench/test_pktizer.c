@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pktizer.c - packets against a reference that cuts a message laid out in one piece, byte by byte
+ * test_pktizer.c - packets against a reference that cuts a message laid out in one piece, byte by
+ * byte
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,8 @@ static const struct packet *got(const struct bench *e, uint32_t i)
 static void set_qps(struct bench *e)
 {
 	static const uint8_t types[N_QP] = { QP_RC, QP_RC, QP_UC, QP_UD, QP_XRC };
-	struct port_addr to = { .mac = { 2, 0, 0, 0, 0, 9 }, .ip = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 2 } };
+	struct port_addr to = { .mac = { 2, 0, 0, 0, 0, 9 },
+				.ip = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 2 } };
 	struct packet_path path = { .hop_limit = 64 };
 
 	e->nic.addr = (struct port_addr){ .mac = { 2, 0, 0, 0, 0, 1 },
@@ -70,8 +72,9 @@ static void set_qps(struct bench *e)
 		struct port_addr from = e->nic.addr, peer = to;
 
 		from.is_v6 = peer.is_v6 = i == QPI_V6;
-		e->qp[i] = (struct qp_attr){ .qpn = QPN + i, .dest_qpn = DEST_QPN + i, .mtu = MTU, .pd = 3,
-					     .pkey = 0xffff, .qkey = 0x11111111, .type = types[i] };
+		e->qp[i] = (struct qp_attr){
+			.qpn = QPN + i, .dest_qpn = DEST_QPN + i, .mtu = MTU, .pd = 3,
+			.pkey = 0xffff, .qkey = 0x11111111, .type = types[i] };
 		packet_template(&e->qp[i], &from, &peer, &path);
 	}
 }
@@ -135,7 +138,10 @@ static void send_job(struct bench *e, const struct tx_job *job)
 	tb_send(is_response(&j) ? e->rsp_job : e->req_job, &j);
 }
 
-/* A WQE whose 'n_sge' data segments lie back to front in memory, 'len' bytes together, cut at random. */
+/*
+ * A WQE whose 'n_sge' data segments lie back to front in memory, 'len' bytes together, cut at
+ * random.
+ */
 static void put_segments(struct bench *e, struct tx_job *j, uint32_t len, uint32_t n_sge)
 {
 	uint8_t *wqe;
@@ -180,13 +186,19 @@ static uint8_t message_byte(const struct bench *e, const struct tx_job *j, uint3
 /* Opcode without transport, written down from the table of protocol.md section 2.1. */
 static uint8_t reference_opcode(const struct tx_job *j, bool first, bool last)
 {
+	bool only = first && last, imm = j->has_imm;
+
 	switch (j->kind) {
 	case JOB_SEND:
-		return last ? (first ? (j->has_imm ? 0x05 : 0x04) : (j->has_imm ? 0x03 : 0x02)) : first ? 0x00 : 0x01;
+		if (only)
+			return imm ? 0x05 : 0x04;
+		return last ? (imm ? 0x03 : 0x02) : first ? 0x00 : 0x01;
 	case JOB_SEND_INV:
-		return last ? (first ? 0x17 : 0x16) : first ? 0x00 : 0x01;
+		return only ? 0x17 : last ? 0x16 : first ? 0x00 : 0x01;
 	case JOB_WRITE:
-		return last ? (first ? (j->has_imm ? 0x0b : 0x0a) : (j->has_imm ? 0x09 : 0x08)) : first ? 0x06 : 0x07;
+		if (only)
+			return imm ? 0x0b : 0x0a;
+		return last ? (imm ? 0x09 : 0x08) : first ? 0x06 : 0x07;
 	case JOB_READ_REQ:
 		return 0x0c;
 	case JOB_CMP_SWAP:
@@ -194,7 +206,7 @@ static uint8_t reference_opcode(const struct tx_job *j, bool first, bool last)
 	case JOB_FETCH_ADD:
 		return 0x14;
 	case JOB_READ_RSP:
-		return last ? (first ? 0x10 : 0x0f) : first ? 0x0d : 0x0e;
+		return only ? 0x10 : last ? 0x0f : first ? 0x0d : 0x0e;
 	default:
 		return 0x12;
 	}
@@ -233,9 +245,12 @@ static uint32_t reference_xeth(const struct tx_job *j, uint8_t op, uint8_t *x)
 	return (uint32_t)(p - x);
 }
 
-/* Whether packet i is the one with payload bytes off .. off + n - 1 of the job (RC and UC QPs; AckReq aside). */
-static bool is_right(const struct bench *e, uint32_t i, const struct tx_job *j, uint32_t off, uint32_t n,
-		     uint32_t index, bool first, bool last)
+/*
+ * Whether packet i is the one with payload bytes off .. off + n - 1 of the job (RC and UC QPs;
+ * AckReq aside).
+ */
+static bool is_right(const struct bench *e, uint32_t i, const struct tx_job *j, uint32_t off,
+		     uint32_t n, uint32_t index, bool first, bool last)
 {
 	const struct packet *p = got(e, i);
 	struct packet_view v;
@@ -245,12 +260,14 @@ static bool is_right(const struct bench *e, uint32_t i, const struct tx_job *j, 
 
 	if (packet_parse(p, &v) != DROP_NONE || !packet_icrc_ok(p, &v))
 		return false;
-	if (v.bth.opcode != (op | (j->qpi == QPI_UC ? 0x20 : 0)) || v.bth.psn != ((j->psn + index) & 0xffffff) ||
-	    v.bth.destqp != DEST_QPN + j->qpi || v.bth.pkey != 0xffff || v.bth.se != se || v.bth.migreq != 1 ||
+	if (v.bth.opcode != (op | (j->qpi == QPI_UC ? 0x20 : 0)) ||
+	    v.bth.psn != ((j->psn + index) & 0xffffff) || v.bth.destqp != DEST_QPN + j->qpi ||
+	    v.bth.pkey != 0xffff || v.bth.se != se || v.bth.migreq != 1 ||
 	    v.bth.pad != (4 - n % 4) % 4 || v.payload - v.xeth != (int)n_x || v.payload_len != n ||
 	    v.is_v6 != (j->qpi == QPI_V6))
 		return false;
-	if (memcmp(p->data + v.xeth, x, n_x) != 0 || p->is_msg_last != last || p->is_msg_first != (index == 0 && first))
+	if (memcmp(p->data + v.xeth, x, n_x) != 0 || p->is_msg_last != last ||
+	    p->is_msg_first != (index == 0 && first))
 		return false;
 	for (uint32_t k = 0; k < n; k++)
 		if (p->data[v.payload + k] != message_byte(e, j, j->msg_off + off + k))
@@ -261,9 +278,14 @@ static bool is_right(const struct bench *e, uint32_t i, const struct tx_job *j, 
 	return true;
 }
 
+static bool is_answer(const struct packet *p)
+{
+	return opcode_info[p->data[p->l4]].is_response;
+}
+
 /*
- * Compare all packets of one engine, which stand in the order of its jobs, with the jobs cut at 'mtu'. Returns
- * the number of differences.
+ * Compare all packets of one engine, which stand in the order of its jobs, with the jobs cut at
+ * 'mtu'. Returns the number of differences.
  */
 static unsigned differences(const struct bench *e, bool responses, uint32_t mtu)
 {
@@ -280,11 +302,12 @@ static unsigned differences(const struct bench *e, bool responses, uint32_t mtu)
 			uint32_t n = j->len - off < mtu ? j->len - off : mtu;
 			bool last = j->is_last && off + n == j->len;
 
-			while (i < e->n_pkt && (opcode_info[got(e, i)->data[got(e, i)->l4]].is_response != responses))
+			while (i < e->n_pkt && is_answer(got(e, i)) != responses)
 				i++;
 			if (i == e->n_pkt)
 				return n_bad + 1;
-			n_bad += !is_right(e, i++, j, off, n, index, index == 0 && j->is_first, last);
+			n_bad += !is_right(e, i++, j, off, n, index, index == 0 && j->is_first,
+					   last);
 			off += n;
 			index++;
 		} while (off < j->len);
@@ -314,8 +337,8 @@ static void release_wqes(struct bench *e)
 }
 
 static const struct tx_job write_job = {
-	.raddr = 0x1122334455667788ull, .rkey = 0xcafe0001, .imm = 0x01020304, .qpi = QPI_RC, .kind = JOB_WRITE,
-	.is_first = 1, .is_last = 1, .solicited = 1,
+	.raddr = 0x1122334455667788ull, .rkey = 0xcafe0001, .imm = 0x01020304, .qpi = QPI_RC,
+	.kind = JOB_WRITE, .is_first = 1, .is_last = 1, .solicited = 1,
 };
 
 static void pktizer_every_length_equals_reference(void)
@@ -365,7 +388,8 @@ static void pktizer_any_stalls_equal_reference(void)
 	char in[64], out[64];
 
 	for (unsigned k = 0; k < 32; k++) {
-		const char *sets[] = { in, out, k < 16 ? "pktizer.inflight=1" : "pktizer.inflight=7",
+		const char *sets[] = { in, out,
+				       k < 16 ? "pktizer.inflight=1" : "pktizer.inflight=7",
 				       "pktizer.req_packets=3", "pktizer.rsp_packets=2", NULL };
 		struct tx_job j = write_job;
 		struct bench e;
@@ -374,8 +398,10 @@ static void pktizer_any_stalls_equal_reference(void)
 		bench_start(&e, sets, 60);
 		send_all_lengths(&e, write_job, 53);
 		for (uint32_t len = 0; len <= 3 * MTU + 1; len += 67) {
-			j = (struct tx_job){ .kind = JOB_READ_RSP, .raddr = BASE + len, .rkey = 5, .len = len,
-					     .psn = len, .msn = 77, .syndrome = 0x1f, .is_first = 1, .is_last = 1 };
+			j = (struct tx_job){
+				.kind = JOB_READ_RSP, .raddr = BASE + len, .rkey = 5, .len = len,
+				.psn = len, .msn = 77, .syndrome = 0x1f, .is_first = 1,
+				.is_last = 1 };
 			send_job(&e, &j);
 		}
 		tb_run(&e.t);
@@ -398,7 +424,9 @@ static void pktizer_runs_of_one_message_continue_it(void)
 	put_segments(&e, &j, len, 3);
 	j.dma_len = len;
 	j.psn = 100;
-	static const struct { uint8_t from, n, retry; } runs[] = { { 0, 2, 0 }, { 2, 3, 0 }, { 5, 1, 0 }, { 3, 3, 1 } };
+	static const struct {
+		uint8_t from, n, retry;
+	} runs[] = { { 0, 2, 0 }, { 2, 3, 0 }, { 5, 1, 0 }, { 3, 3, 1 } };
 	for (unsigned i = 0; i < ARRAY_LEN(runs); i++) {
 		struct tx_job r = j;
 
@@ -448,15 +476,18 @@ static void pktizer_inline_bytes_come_from_wqe(void)
 
 static void pktizer_requests_without_payload_equal_reference(void)
 {
-	static const uint8_t kinds[] = { JOB_READ_REQ, JOB_CMP_SWAP, JOB_FETCH_ADD, JOB_ATOMIC_ACK };
+	static const uint8_t kinds[] = { JOB_READ_REQ, JOB_CMP_SWAP, JOB_FETCH_ADD,
+					 JOB_ATOMIC_ACK };
 	struct bench e;
 
 	bench_start(&e, NULL, 0);
 	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
-		struct tx_job j = { .kind = kinds[i], .raddr = 0x0102030405060708ull, .rkey = 0x99, .psn = 0xffffff,
-				    .swap_add = 0xf0e0d0c0b0a09080ull, .compare = 0x1111222233334444ull,
-				    .dma_len = kinds[i] == JOB_READ_REQ ? 1u << 31 : 0, .msn = 0x123456,
-				    .syndrome = 0x05, .is_first = 1, .is_last = 1 };
+		struct tx_job j = {
+			.kind = kinds[i], .raddr = 0x0102030405060708ull, .rkey = 0x99,
+			.psn = 0xffffff, .swap_add = 0xf0e0d0c0b0a09080ull,
+			.compare = 0x1111222233334444ull,
+			.dma_len = kinds[i] == JOB_READ_REQ ? 1u << 31 : 0, .msn = 0x123456,
+			.syndrome = 0x05, .is_first = 1, .is_last = 1 };
 
 		send_job(&e, &j);
 	}
@@ -556,23 +587,28 @@ static void pktizer_output_is_shared_packet_by_packet(void)
 
 	bench_start(&e, (const char *[]){ "pktizer.width=16", NULL }, 0);
 	send_long(&e, QPI_RC, 40);
-	send_job(&e, &(struct tx_job){ .kind = JOB_READ_RSP, .raddr = BASE, .len = 40 * MTU, .is_first = 1,
-				       .is_last = 1, .syndrome = 0x1f });
+	send_job(&e, &(struct tx_job){
+		.kind = JOB_READ_RSP, .raddr = BASE, .len = 40 * MTU, .is_first = 1, .is_last = 1,
+		.syndrome = 0x1f });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_pkt, 80);
 	for (uint32_t i = 0; i < 40; i++)
-		n_rsp += got(&e, i)->op == OP_NONE && (got(&e, i)->data[got(&e, i)->l4] & 0x1f) >= 0x0d;
+		n_rsp += is_answer(got(&e, i));
 	CU_ASSERT(n_rsp >= 18 && n_rsp <= 22);
 	cycles = e.pkt->cycle[79] - e.pkt->cycle[0];
 	CU_ASSERT(cycles >= 79 * (MTU + 58) / 16 && cycles <= 80 * (MTU + 58 + 32) / 16);
 	bench_end(&e);
 }
 
-/* Datagrams: path and destination from the address vector; extended RC: SRQ number from its segment. */
+/*
+ * Datagrams: path and destination from the address vector; extended RC: SRQ number from its
+ * segment.
+ */
 static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 {
-	struct tx_job j = { .qpi = QPI_UD, .kind = JOB_SEND, .is_first = 1, .is_last = 1, .has_imm = 1, .imm = 0xabc,
-			    .seg_off = 64, .is_inline = 1, .len = 5 };
+	struct tx_job j = {
+		.qpi = QPI_UD, .kind = JOB_SEND, .is_first = 1, .is_last = 1, .has_imm = 1,
+		.imm = 0xabc, .seg_off = 64, .is_inline = 1, .len = 5 };
 	struct packet_view v;
 	struct bench e;
 	uint8_t *av;
@@ -588,7 +624,9 @@ static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 	av[27] = 33;
 	put_be(av + 42, 6, 0xffff0a000005ull);
 	send_job(&e, &j);
-	j = (struct tx_job){ .qpi = QPI_XRC, .kind = JOB_WRITE, .is_first = 1, .is_last = 1, .raddr = 8, .dma_len = 0 };
+	j = (struct tx_job){
+		.qpi = QPI_XRC, .kind = JOB_WRITE, .is_first = 1, .is_last = 1, .raddr = 8,
+		.dma_len = 0 };
 	j.buf = pool_alloc(e.wqes);
 	put_be((uint8_t *)buf_data(&e.t.sim, j.buf) + 16, 4, 0x345);
 	send_job(&e, &j);
@@ -613,8 +651,8 @@ static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 /* Sleeping and the order of steps change nothing: same packets at the same cycles. */
 static void pktizer_step_order_changes_nothing(void)
 {
-	const char *sets[] = { "pktizer.stall_out=random", "pktizer.stall_in=alternate", "pktizer.req_packets=4",
-			       "pktizer.width=32", NULL };
+	const char *sets[] = { "pktizer.stall_out=random", "pktizer.stall_in=alternate",
+			       "pktizer.req_packets=4", "pktizer.width=32", NULL };
 	uint64_t hash[4];
 
 	for (unsigned k = 0; k < 4; k++) {
@@ -624,8 +662,9 @@ static void pktizer_step_order_changes_nothing(void)
 		e.t.sim.every_cycle = k == 1;
 		e.t.sim.order = k == 2 ? ORDER_REVERSED : k == 3 ? ORDER_SHUFFLED : ORDER_FORWARD;
 		send_all_lengths(&e, write_job, 31);
-		send_job(&e, &(struct tx_job){ .kind = JOB_READ_RSP, .raddr = BASE, .len = 40 * MTU, .is_first = 1,
-					       .is_last = 1 });
+		send_job(&e, &(struct tx_job){
+			.kind = JOB_READ_RSP, .raddr = BASE, .len = 40 * MTU, .is_first = 1,
+			.is_last = 1 });
 		tb_run_for(&e.t, 30000);
 		CU_ASSERT_EQUAL(differences(&e, false, MTU), 0);
 		CU_ASSERT_EQUAL(differences(&e, true, MTU), 0);
@@ -644,11 +683,14 @@ CU_TestInfo test_pktizer_tests[] = {
 	{ "any stalls equal the reference", pktizer_any_stalls_equal_reference },
 	{ "runs of one message continue it", pktizer_runs_of_one_message_continue_it },
 	{ "inline bytes come from the WQE", pktizer_inline_bytes_come_from_wqe },
-	{ "requests without payload equal the reference", pktizer_requests_without_payload_equal_reference },
+	{ "requests without payload equal the reference",
+	  pktizer_requests_without_payload_equal_reference },
 	{ "AckReq follows its parameter", pktizer_ack_req_follows_parameter },
-	{ "payload error drops the rest of its job only", pktizer_payload_error_drops_rest_of_job_only },
+	{ "payload error drops the rest of its job only",
+	  pktizer_payload_error_drops_rest_of_job_only },
 	{ "output is shared packet by packet", pktizer_output_is_shared_packet_by_packet },
-	{ "datagram and XRC headers come from the WQE", pktizer_datagram_and_xrc_headers_come_from_wqe },
+	{ "datagram and XRC headers come from the WQE",
+	  pktizer_datagram_and_xrc_headers_come_from_wqe },
 	{ "step order and sleeping change nothing", pktizer_step_order_changes_nothing },
 	CU_TEST_INFO_NULL
 };

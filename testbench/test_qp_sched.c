@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_qp_sched.c - the scheduler of send queues between a doorbell ringer and a fetcher that invents WQEs
+ * test_qp_sched.c - the scheduler of send queues between a doorbell ringer and a fetcher that
+ * invents WQEs
  */
 #include <string.h>
 
@@ -53,6 +54,12 @@ static void post(struct bench *e, uint32_t qpi)
 	tb_send(e->sq_db, &(struct sq_db){ .qpi = qpi, .producer = f->posted });
 }
 
+/* Cycles that the requester takes longer than it must. */
+static uint64_t later(struct bench *e)
+{
+	return e->delay ? e->delay + rng_below(&e->rng, 3ull * e->delay) : 0;
+}
+
 /* Take some WQEs of the order, in pieces of 1 to 4 basic blocks. */
 static void on_fetch(struct tb *t, struct tb_port *p, const void *msg)
 {
@@ -85,12 +92,15 @@ static void on_fetch(struct tb *t, struct tb_port *p, const void *msg)
 		uint16_t n = (uint16_t)(part ? r.n_wqe - r.n_wqe / 2 : r.n_wqe / 2);
 
 		if (n)
-			tb_send_at(e->credit, p->b.cycle + 4 + (e->delay ? e->delay + rng_below(&e->rng, 3ull * e->delay) : 0),
+			tb_send_at(e->credit, p->b.cycle + 4 + later(e),
 				   &(struct sq_credit){ .qpi = m->qpi, .n_wqe = n });
 	}
 }
 
-/* A tap on the credit channel would see it sooner: what is held falls when the scheduler takes the credit. */
+/*
+ * A tap on the credit channel would see it sooner: what is held falls when the scheduler takes the
+ * credit.
+ */
 static void on_credit(struct chan_tap *tap, const struct chan *c, const void *msg)
 {
 	struct bench *e = *(struct bench **)(void *)(tap + 1);
@@ -105,7 +115,8 @@ struct credit_tap {
 	struct bench *e;
 };
 
-static void bench_start(struct bench *e, struct credit_tap *tap, const char *const *sets, uint32_t n_qp)
+static void bench_start(struct bench *e, struct credit_tap *tap, const char *const *sets,
+			uint32_t n_qp)
 {
 	memset(e, 0, sizeof(*e));
 	e->nic = (struct nic){ .qp = e->qp, .n_qp = n_qp };
@@ -160,7 +171,8 @@ static void qp_sched_any_stalls_every_block_is_fetched_once(void)
 	char in[64], out[64];
 
 	for (unsigned k = 0; k < 48; k++) {
-		const char *sets[] = { in, out, k < 16 ? "qp_sched.wqe_per_qp=1" : "qp_sched.wqe_per_qp=12",
+		const char *sets[] = { in, out,
+				       k < 16 ? "qp_sched.wqe_per_qp=1" : "qp_sched.wqe_per_qp=12",
 				       "qp_sched.quantum=256", NULL };
 		struct credit_tap tap;
 		struct bench e;
@@ -216,8 +228,8 @@ static void share_with_large(const char *quantum, uint64_t *large, uint64_t *sma
 }
 
 /*
- * Enough QPs that most of them are always ready: the visits are what limits, and each pays as much as a small
- * message takes. (A QP whose fetch is under way is not visited, hence the margin.)
+ * Enough QPs that most of them are always ready: the visits are what limits, and each pays as much
+ * as a small message takes. (A QP whose fetch is under way is not visited, hence the margin.)
  */
 static void qp_sched_long_messages_get_no_larger_share(void)
 {
@@ -294,7 +306,8 @@ static void qp_sched_stale_doorbell_is_ignored(void)
 /* Sleeping and the order of steps change nothing: same orders at the same cycles. */
 static void qp_sched_step_order_changes_nothing(void)
 {
-	const char *sets[] = { "qp_sched.stall_out=random", "qp_sched.quantum=1024", "qp_sched.wqe_per_qp=6", NULL };
+	const char *sets[] = { "qp_sched.stall_out=random", "qp_sched.quantum=1024",
+			       "qp_sched.wqe_per_qp=6", NULL };
 	uint64_t hash[4];
 
 	for (unsigned k = 0; k < 4; k++) {
@@ -316,7 +329,8 @@ static void qp_sched_step_order_changes_nothing(void)
 		for (uint32_t i = 0; i < e.fetch->n_received; i++) {
 			const struct sq_fetch *m = tb_got(e.fetch, i);
 
-			hash[k] = (hash[k] ^ e.fetch->cycle[i] ^ (uint64_t)m->qpi << 40 ^ m->index) * 0x100000001b3ull;
+			hash[k] ^= e.fetch->cycle[i] ^ (uint64_t)m->qpi << 40 ^ m->index;
+			hash[k] *= 0x100000001b3ull;
 		}
 		CU_ASSERT_EQUAL(hash[k], hash[0]);
 		tb_end(&e.t);
@@ -324,8 +338,10 @@ static void qp_sched_step_order_changes_nothing(void)
 }
 
 CU_TestInfo test_qp_sched_tests[] = {
-	{ "counters wrap: every block is fetched once", qp_sched_counters_wrap_every_block_is_fetched_once },
-	{ "any stalls: every block is fetched once", qp_sched_any_stalls_every_block_is_fetched_once },
+	{ "counters wrap: every block is fetched once",
+	  qp_sched_counters_wrap_every_block_is_fetched_once },
+	{ "any stalls: every block is fetched once",
+	  qp_sched_any_stalls_every_block_is_fetched_once },
 	{ "lost count is caught", qp_sched_lost_count_is_caught },
 	{ "long messages get no larger share", qp_sched_long_messages_get_no_larger_share },
 	{ "large debt alone does not wait", qp_sched_large_debt_alone_does_not_wait },

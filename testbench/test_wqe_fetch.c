@@ -44,7 +44,7 @@ struct bench {
 	uint8_t mem[MEM_BYTES];
 	uint32_t sq_op[N_QP][RING_BB], rq_op[N_QP][RQ_WQES];
 	struct send_queue sq[N_QP];
-	struct rng rng, qpc_rng, rq_rng; /* one for each reaction: they come in any order at one edge */
+	struct rng rng, qpc_rng, rq_rng; /* one a reaction: at one edge they come in any order */
 	uint32_t max_bb, max_wqe;
 	unsigned errors;
 	bool is_alone;			/* one order by hand, nothing to compare with */
@@ -100,15 +100,17 @@ static void make_wqe(struct bench *e, struct written *x, uint32_t qpi, uint16_t 
 {
 	static const uint8_t opcodes[] = { 0x08, 0x09, 0x0a, 0x0b, 0x01, 0x10, 0x11, 0x12, 0x00 };
 	uint8_t op = opcodes[rng_below(&e->rng, ARRAY_LEN(opcodes))];
-	bool has_raddr = op == 0x08 || op == 0x09 || op >= 0x10, is_atomic = op == 0x11 || op == 0x12;
+	bool has_raddr = op == 0x08 || op == 0x09 || op >= 0x10,
+	     is_atomic = op == 0x11 || op == 0x12;
 	uint32_t fixed = 1u + has_raddr + is_atomic;
 	uint32_t ds = fixed + (op ? (uint32_t)rng_below(&e->rng, 4 * e->max_bb - fixed) : 0);
 	bool is_inline = op && op < 0x10 && ds > fixed && rng_below(&e->rng, 3) == 0;
 
 	memset(x, 0, sizeof(*x));
-	x->w = (struct wqe){ .qpi = qpi, .index = index, .opcode = op, .n_bb = (uint8_t)ceil_div(ds, 4),
-			     .imm = (uint32_t)rng_next(&e->rng), .fence = coin(e),
-			     .signaled = coin(e), .solicited = coin(e) };
+	x->w = (struct wqe){
+		.qpi = qpi, .index = index, .opcode = op, .n_bb = (uint8_t)ceil_div(ds, 4),
+		.imm = (uint32_t)rng_next(&e->rng), .fence = coin(e), .signaled = coin(e),
+		.solicited = coin(e) };
 	put_be(x->bytes, 4, (uint32_t)index << 8 | op);
 	put_be(x->bytes + 4, 4, 0x40u << 8 | ds);
 	x->bytes[11] = (uint8_t)(x->w.fence * 0x80 | x->w.signaled * 0x08 | x->w.solicited * 0x02);
@@ -187,10 +189,11 @@ static void on_fetched(struct tb *t, struct tb_port *p, const void *msg)
 
 static bool same(const struct wqe *a, const struct wqe *b)
 {
-	return a->raddr == b->raddr && a->swap_add == b->swap_add && a->compare == b->compare && a->rkey == b->rkey &&
-	       a->imm == b->imm && a->len == b->len && a->index == b->index && a->seg_off == b->seg_off &&
-	       a->n_bb == b->n_bb && a->n_sge == b->n_sge && a->opcode == b->opcode && a->is_inline == b->is_inline &&
-	       a->fence == b->fence && a->signaled == b->signaled && a->solicited == b->solicited;
+	return a->raddr == b->raddr && a->swap_add == b->swap_add && a->compare == b->compare &&
+	       a->rkey == b->rkey && a->imm == b->imm && a->len == b->len && a->index == b->index &&
+	       a->seg_off == b->seg_off && a->n_bb == b->n_bb && a->n_sge == b->n_sge &&
+	       a->opcode == b->opcode && a->is_inline == b->is_inline && a->fence == b->fence &&
+	       a->signaled == b->signaled && a->solicited == b->solicited;
 }
 
 static void on_wqe(struct tb *t, struct tb_port *p, const void *msg)
@@ -256,7 +259,8 @@ static void on_rq_rsp(struct tb *t, struct tb_port *p, const void *msg)
 	} else {
 		const uint8_t *b = buf_data(&t->sim, m->buf);
 
-		e->errors += m->n_sge != i % 5 || (m->n_sge && (load_be32(b) != i || load_be32(b + 4) != 0x200));
+		e->errors += m->n_sge != i % 5 ||
+			     (m->n_sge && (load_be32(b) != i || load_be32(b + 4) != 0x200));
 		e->rq_seen[m->qpi]++;
 		e->errors += m->free_wqe > (uint16_t)(e->rq_posted[m->qpi] - e->rq_seen[m->qpi]);
 		buf_unref(&p->b, m->buf);
@@ -273,9 +277,10 @@ static void bench_start(struct bench *e, const char *const *sets, uint32_t max_d
 	memset(e, 0, sizeof(*e));
 	e->nic = (struct nic){ .qp = e->qp, .n_qp = N_QP, .oplog = oplog_create() };
 	for (uint32_t i = 0; i < N_QP; i++) {
-		e->qp[i] = (struct qp_attr){ .type = QP_RC, .sq_pa = BASE + SQ_OFF(i), .rq_pa = BASE + RQ_OFF(i),
-					     .dbr_pa = BASE + DBR_OFF(i), .sq_bb = RING_BB, .rq_wqe = RQ_WQES,
-					     .rq_stride = RQ_STRIDE, .sq_op = e->sq_op[i], .rq_op = e->rq_op[i] };
+		e->qp[i] = (struct qp_attr){
+			.type = QP_RC, .sq_pa = BASE + SQ_OFF(i), .rq_pa = BASE + RQ_OFF(i),
+			.dbr_pa = BASE + DBR_OFF(i), .sq_bb = RING_BB, .rq_wqe = RQ_WQES,
+			.rq_stride = RQ_STRIDE, .sq_op = e->sq_op[i], .rq_op = e->rq_op[i] };
 		e->sq[i].written = x_calloc(MAX_WQES, sizeof(struct written));
 	}
 	e->max_bb = 4;
@@ -321,7 +326,8 @@ static unsigned differences(const struct bench *e, uint32_t wqes)
 	unsigned n = e->errors;
 
 	for (uint32_t i = 0; i < N_QP; i++)
-		n += e->sq[i].n_seen != wqes || e->sq[i].to_write || e->sq[i].fetched != e->sq[i].posted;
+		n += e->sq[i].n_seen != wqes || e->sq[i].to_write ||
+		     e->sq[i].fetched != e->sq[i].posted;
 	return n;
 }
 
@@ -329,11 +335,13 @@ static unsigned differences(const struct bench *e, uint32_t wqes)
 
 static void wqe_fetch_any_stalls_deliver_every_wqe(void)
 {
-	static const char *const prefetch[] = { "wqe_fetch.prefetch=1", "wqe_fetch.prefetch=8", "wqe_fetch.prefetch=64" };
+	static const char *const prefetch[] = { "wqe_fetch.prefetch=1", "wqe_fetch.prefetch=8",
+						"wqe_fetch.prefetch=64" };
 	char in[64], out[64];
 
 	for (unsigned k = 0; k < 48; k++) {
-		const char *sets[] = { in, out, prefetch[k / 16], "wqe_fetch.reads=2", "wqe_fetch.wqe_slots=16",
+		const char *sets[] = { in, out, prefetch[k / 16],
+				       "wqe_fetch.reads=2", "wqe_fetch.wqe_slots=16",
 				       "wqe_fetch.rq_prefetch=3", NULL };
 		struct bench e;
 
@@ -407,7 +415,8 @@ static void wqe_fetch_changed_byte_is_caught(void)
 }
 
 /* A lone order of the blocks at 'bytes'; what comes of its first WQE. */
-static struct wqe decode_alone(const uint8_t *bytes, uint32_t n_bb, uint8_t qp_type, uint64_t *malformed)
+static struct wqe decode_alone(const uint8_t *bytes, uint32_t n_bb, uint8_t qp_type,
+			       uint64_t *malformed)
 {
 	struct wqe w = { .opcode = 0x55 };
 	struct bench e;
@@ -416,7 +425,8 @@ static struct wqe decode_alone(const uint8_t *bytes, uint32_t n_bb, uint8_t qp_t
 	e.qp[0].type = qp_type;
 	memcpy(e.mem, bytes, 64 * n_bb);
 	e.is_alone = true;
-	tb_send(e.fetch, &(struct sq_fetch){ .qpi = 0, .index = 0, .n_bb = (uint16_t)n_bb, .max_wqe = 1 });
+	tb_send(e.fetch,
+		&(struct sq_fetch){ .qpi = 0, .index = 0, .n_bb = (uint16_t)n_bb, .max_wqe = 1 });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(e.wqe->n_received, 1);
 	if (e.wqe->n_received)
@@ -428,15 +438,21 @@ static struct wqe decode_alone(const uint8_t *bytes, uint32_t n_bb, uint8_t qp_t
 
 static void wqe_fetch_malformed_wqe_is_delivered_as_bad(void)
 {
-	static const struct { uint8_t opcode, ds; uint32_t n_bb, first; uint8_t bad, bb; } cases[] = {
-		{ MLX5_OPCODE_SEND, 0, 2, 0, WQE_OPCODE_BAD, 1 },	/* no length */
-		{ MLX5_OPCODE_SEND, 9, 2, 8, WQE_OPCODE_BAD, 2 },	/* longer than what is posted */
-		{ MLX5_OPCODE_RDMA_WRITE, 1, 1, 0, WQE_OPCODE_BAD, 1 },	/* no room for the remote address */
+	static const struct {
+		uint8_t opcode, ds;
+		uint32_t n_bb, first;
+		uint8_t bad, bb;
+	} cases[] = {
+		{ MLX5_OPCODE_SEND, 0, 2, 0, WQE_OPCODE_BAD, 1 }, /* no length */
+		{ MLX5_OPCODE_SEND, 9, 2, 8, WQE_OPCODE_BAD, 2 }, /* longer than what is posted */
+		/* no room for the remote address, for the operands */
+		{ MLX5_OPCODE_RDMA_WRITE, 1, 1, 0, WQE_OPCODE_BAD, 1 },
 		{ MLX5_OPCODE_ATOMIC_CS, 2, 1, 0, WQE_OPCODE_BAD, 1 },
-		{ MLX5_OPCODE_SEND, 3, 1, WQE_INLINE | 40, WQE_OPCODE_BAD, 1 }, /* inline bytes beyond the end */
-		{ MLX5_OPCODE_SEND, 4, 1, WQE_INLINE | 12, WQE_OPCODE_BAD, 1 }, /* bytes behind inline data */
+		/* inline bytes beyond the end; bytes behind inline data; as it should be */
+		{ MLX5_OPCODE_SEND, 3, 1, WQE_INLINE | 40, WQE_OPCODE_BAD, 1 },
+		{ MLX5_OPCODE_SEND, 4, 1, WQE_INLINE | 12, WQE_OPCODE_BAD, 1 },
 		{ MLX5_OPCODE_SEND, 3, 1, WQE_INLINE | 28, MLX5_OPCODE_SEND, 1 },
-		{ 0x77, 4, 1, 0, 0x77, 1 },				/* unknown: as it is */
+		{ 0x77, 4, 1, 0, 0x77, 1 }, /* unknown: as it is */
 		{ MLX5_OPCODE_UMR, 5, 2, 0, MLX5_OPCODE_UMR, 2 },
 	};
 
@@ -518,8 +534,9 @@ static void wqe_fetch_low_water_keeps_credits_fresh(void)
 /* Sleeping and the order of steps change nothing: same WQEs at the same cycles. */
 static void wqe_fetch_step_order_changes_nothing(void)
 {
-	const char *sets[] = { "wqe_fetch.stall_out=random", "wqe_fetch.stall_in=alternate", "wqe_fetch.width=16",
-			       "wqe_fetch.reads=2", "wqe_fetch.wqe_slots=16", NULL };
+	const char *sets[] = { "wqe_fetch.stall_out=random", "wqe_fetch.stall_in=alternate",
+			       "wqe_fetch.width=16", "wqe_fetch.reads=2",
+			       "wqe_fetch.wqe_slots=16", NULL };
 	uint64_t hash[4];
 
 	for (unsigned k = 0; k < 4; k++) {
@@ -539,7 +556,8 @@ static void wqe_fetch_step_order_changes_nothing(void)
 		tb_run_for(&e.t, 20000);
 		hash[k] = e.wqe->chan->stall_ps;
 		for (uint32_t i = 0; i < e.wqe->n_received; i++)
-			hash[k] = (hash[k] ^ e.wqe->cycle[i] ^ ((const struct wqe *)tb_got(e.wqe, i))->index) *
+			hash[k] = (hash[k] ^ e.wqe->cycle[i] ^
+				   ((const struct wqe *)tb_got(e.wqe, i))->index) *
 				  0x100000001b3ull;
 		for (uint32_t i = 0; i < e.rq_rsp->n_received; i++)
 			hash[k] = (hash[k] ^ e.rq_rsp->cycle[i]) * 0x100000001b3ull;
@@ -551,12 +569,15 @@ static void wqe_fetch_step_order_changes_nothing(void)
 
 CU_TestInfo test_wqe_fetch_tests[] = {
 	{ "any stalls deliver every WQE", wqe_fetch_any_stalls_deliver_every_wqe },
-	{ "sixteen blocks are read on beyond the prefetch", wqe_fetch_sixteen_blocks_are_read_on_beyond_prefetch },
+	{ "sixteen blocks are read on beyond the prefetch",
+	  wqe_fetch_sixteen_blocks_are_read_on_beyond_prefetch },
 	{ "counters wrap", wqe_fetch_counters_wrap },
 	{ "changed byte is caught", wqe_fetch_changed_byte_is_caught },
 	{ "malformed WQE is delivered as bad", wqe_fetch_malformed_wqe_is_delivered_as_bad },
-	{ "datagram segments follow the address vector", wqe_fetch_datagram_segments_follow_address_vector },
-	{ "question without receive reads the record each time", wqe_fetch_question_without_receive_reads_record_each_time },
+	{ "datagram segments follow the address vector",
+	  wqe_fetch_datagram_segments_follow_address_vector },
+	{ "question without receive reads the record each time",
+	  wqe_fetch_question_without_receive_reads_record_each_time },
 	{ "low water keeps credits fresh", wqe_fetch_low_water_keeps_credits_fresh },
 	{ "step order and sleeping change nothing", wqe_fetch_step_order_changes_nothing },
 	CU_TEST_INFO_NULL
