@@ -4,9 +4,11 @@
  */
 #include "sim/wave.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/outfile.h"
@@ -50,6 +52,7 @@ struct wave {
 	struct occupancy_tap *taps;	/* by channel index */
 	const struct block **order;	/* blocks by path */
 	bool is_started;		/* the initial values are written */
+	uint64_t last_ps;		/* of the last change */
 };
 
 /* ---- sampling ---- */
@@ -126,6 +129,7 @@ static void wave_time_done(struct sim_observer *o, uint64_t now_ps)
 		if (!is_timed)
 			w->sink->time(w->ctx, now_ps);
 		is_timed = true;
+		w->last_ps = now_ps;
 		g->last = v;
 		w->sink->change(w->ctx, w->dirty[i], g->bits, v);
 	}
@@ -250,6 +254,7 @@ struct wave *wave_open(struct sim *s, const char *path, struct err *e)
 {
 	const struct wave_sink *sink = sink_of(path, e);
 	struct wave *w;
+	struct stat st;
 	void *ctx;
 	char *tmp;
 
@@ -257,8 +262,10 @@ struct wave *wave_open(struct sim *s, const char *path, struct err *e)
 		return NULL;
 	tmp = x_calloc(1, strlen(path) + 8);
 	sprintf(tmp, "%s.part", path);
-	ctx = sink->open(tmp, e);
+	errno = EISDIR;
+	ctx = stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? NULL : sink->open(tmp);
 	if (!ctx) {
+		err_set(e, NULL, 0, "--wave %s: cannot be written: %s", path, strerror(errno));
 		free(tmp);
 		return NULL;
 	}
@@ -329,10 +336,13 @@ bool wave_close(struct wave *w, struct err *e)
 
 	if (!w->is_started)
 		write_all(w);
-	w->sink->time(w->ctx, w->sim->now_ps);
-	ok = w->sink->close(w->ctx, e);
-	if (ok && rename(w->tmp, w->path) != 0)
-		ok = err_set(e, NULL, 0, "%s: cannot be written", w->path);
+	/* a little more, to see the last change; not to the end of the run, which depends on what sleeps */
+	w->sink->time(w->ctx, w->last_ps + PS_PER_NS);
+	ok = w->sink->close(w->ctx);
+	if (!ok)
+		err_set(e, NULL, 0, "--wave %s: could not be written whole", w->path);
+	else if (rename(w->tmp, w->path) != 0)
+		ok = err_set(e, NULL, 0, "--wave %s: cannot be written: %s", w->path, strerror(errno));
 	ok = ok && write_save_file(w, e);
 	if (!ok)
 		unlink(w->tmp);
@@ -342,11 +352,9 @@ bool wave_close(struct wave *w, struct err *e)
 
 void wave_abort(struct wave *w)
 {
-	struct err ignored = { 0 };
-
 	if (!w)
 		return;
-	w->sink->close(w->ctx, &ignored);
+	w->sink->close(w->ctx);
 	unlink(w->tmp);
 	wave_free(w);
 }

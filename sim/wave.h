@@ -16,7 +16,7 @@ struct wave;
 /* A file format. 'ctx' is what open returned. */
 struct wave_sink {
 	const char *suffix;	/* ".vcd" */
-	void *(*open)(const char *path, struct err *e);
+	void *(*open)(const char *path);	/* NULL with errno set when the file cannot be made */
 	void (*scope)(void *ctx, const char *name);
 	void (*upscope)(void *ctx);
 	/* Declare signal 'id' (0, 1, ...), 1..64 bits wide. */
@@ -24,8 +24,8 @@ struct wave_sink {
 	void (*header_done)(void *ctx);
 	void (*time)(void *ctx, uint64_t ps);
 	void (*change)(void *ctx, uint32_t id, unsigned bits, uint64_t value);
-	/* Close the file. False with 'e' set when it could not be written whole. */
-	bool (*close)(void *ctx, struct err *e);
+	/* Close the file. False when it could not be written whole. */
+	bool (*close)(void *ctx);
 };
 
 extern const struct wave_sink wave_vcd_sink;
