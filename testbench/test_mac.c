@@ -225,6 +225,9 @@ static void rx_frame_goes_on_at_its_last_bit(void)
 	receive(&b, 100, 0);
 	receive(&b, 100, 400001);
 	receive(&b, 100, 400002);
+	b.t.sim.until_ps = 400000;
+	sim_run(&b.t.sim);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "rx_frames"), 1);
 	tb_run(&b.t);
 	CU_ASSERT_EQUAL_FATAL(b.rx_pkt->n_received, 3);
 	/* seen at cycle 1; 10 ns are 3 cycles after 0; then one cycle of the channel */

@@ -164,6 +164,8 @@ static void sport_follows_rule(void)
 	CU_ASSERT_EQUAL(packet_sport(QP_RC, 55, 55, 0), 52177);
 	CU_ASSERT_EQUAL(packet_sport(QP_RC, 125, 125, 74565), 0xe341);
 	CU_ASSERT_EQUAL(packet_sport(QP_UD, 123, 123, 0), 65238);
+	/* the rule written out: all 48 bits of the product take part */
+	CU_ASSERT_EQUAL(packet_sport(QP_RC, 0xabcdef, 0xfedcba, 0), 58493);
 	/* both directions of a connection use one port */
 	CU_ASSERT_EQUAL(packet_sport(QP_RC, 0x123456, 0xabcdef, 0),
 			packet_sport(QP_RC, 0xabcdef, 0x123456, 0));
@@ -201,6 +203,11 @@ static void parse_each_broken_field_has_its_reason(void)
 	CU_ASSERT_EQUAL(drop_after(p, v.l4, 0x1f), DROP_OPCODE);
 	CU_ASSERT_EQUAL(drop_after(p, v.l4 + 1u, 1), DROP_TVER);
 	CU_ASSERT_EQUAL(drop_after(p, v.l4, IB_ACKNOWLEDGE), DROP_LENGTH);
+	/* a byte more, in all lengths: not whole words */
+	p->data[19]++;
+	p->data[59]++;
+	p->len++;
+	CU_ASSERT_EQUAL(packet_parse(p, &v), DROP_SHORT);
 	pkt_build(p, &b, 0, IB_RC | IB_READ_REQUEST, 5, 0);
 	CU_ASSERT_EQUAL(packet_parse(p, &v), DROP_NONE);
 	/* pad where there is no payload */

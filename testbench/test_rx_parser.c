@@ -132,6 +132,8 @@ static void datapath_is_busy_for_the_length(void)
 		send(&b, 0, IB_SEND_ONLY, i, lens[i / 10]);
 	tb_run(&b.t);
 	CU_ASSERT_EQUAL_FATAL(b.to_responder->n_received, 30);
+	/* seen at cycle 1, 1 cycle of data, 4 of latency, 1 to arrive */
+	CU_ASSERT_EQUAL(b.to_responder->cycle[0], 1 + 1 + 4 + 1);
 	for (uint32_t i = 1; i < 30; i++)
 		if (i % 10)
 			CU_ASSERT_EQUAL(b.to_responder->cycle[i] - b.to_responder->cycle[i - 1],

@@ -18,10 +18,13 @@ struct bench {
 	struct pkt_bench packets;
 };
 
+static uint64_t stream_seed = 1;
+
 static void bench_start(struct bench *b, const char *const *sets, struct wire_env *env,
 			uint32_t buffers)
 {
 	tb_init(&b->t, &wire_class, env, sets);
+	rng_seed(&b->t.dut->rng, "wire", stream_seed);
 	b->a_in = tb_source(&b->t, "a_in");
 	b->b_in = tb_source(&b->t, "b_in");
 	b->a_out = tb_sink(&b->t, "a_out");
@@ -218,6 +221,24 @@ static void rules_hit_exactly_the_nth_frames(void)
 	tb_end(&b.t);
 }
 
+static void frame_that_arrives_with_another_goes_behind(void)
+{
+	static const uint64_t nth[] = { 1 };
+	/* frames follow each other every 30 cycles: the first is held back by as much */
+	static const struct wire_rule rules[] = { { WIRE_DELAY, 120000, nth, 1 } };
+	struct wire_env env = { .rules = { rules, NULL }, .n_rules = { 1, 0 } };
+	struct bench b;
+
+	bench_start(&b, NULL, &env, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		send(&b, b.a_in, i, 30, 100);
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(psn_of(&b, tb_got(b.b_out, i)), i);
+	tb_end(&b.t);
+}
+
 static void damaged_frame_always_fails_the_icrc(void)
 {
 	static const char *const sets[] = { "wire.corrupt=1", NULL };
@@ -296,8 +317,12 @@ static void one_direction_does_not_move_the_others_fate(void)
 	run_lossy(sets, 700, &both);
 	CU_ASSERT_EQUAL(one.n, both.n);
 	CU_ASSERT_EQUAL(memcmp(one.psn, both.psn, sizeof(one.psn)), 0);
-	/* and the comparison can fail: another rate, another fate */
+	/* and the comparison can fail: another rate, another stream, another fate */
 	run_lossy((const char *const[]){ "wire.loss=0.11", NULL }, 0, &both);
+	CU_ASSERT_NOT_EQUAL(memcmp(one.psn, both.psn, sizeof(one.psn)), 0);
+	stream_seed = 2;
+	run_lossy(sets, 0, &both);
+	stream_seed = 1;
 	CU_ASSERT_NOT_EQUAL(memcmp(one.psn, both.psn, sizeof(one.psn)), 0);
 }
 
@@ -318,6 +343,8 @@ CU_TestInfo test_wire_tests[] = {
 	{ "any_stalls_lose_nothing", any_stalls_lose_nothing },
 	{ "step_order_and_sleeping_change_nothing", step_order_and_sleeping_change_nothing },
 	{ "rules_hit_exactly_the_nth_frames", rules_hit_exactly_the_nth_frames },
+	{ "frame_that_arrives_with_another_goes_behind",
+	  frame_that_arrives_with_another_goes_behind },
 	{ "damaged_frame_always_fails_the_icrc", damaged_frame_always_fails_the_icrc },
 	{ "probabilities_hit_about_as_often_as_asked", probabilities_hit_about_as_often_as_asked },
 	{ "one_direction_does_not_move_the_others_fate",
