@@ -243,13 +243,13 @@ static uint64_t responder_step(struct block *b)
 	take_rx(r);
 	if (r->run.n)
 		rsp_run(r, qp_list_take(&r->run));
-	next = rsp_commit(r);
-	next = min_u64(next, rsp_write(r));
+	next = rsp_write(r);
 	next = min_u64(next, ask(r));
 	next = min_u64(next, rsp_flush(r));
+	next = min_u64(next, rsp_commit(r));	/* behind what makes entries */
 	next = min_u64(next, rsp_send_job(r));
 	next = min_u64(next, rsp_send_ack(r));
-	if (r->run.n || (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
+	if (r->run.n || r->flush.n || (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
 		next = b->cycle + 1;
 	return next;
 }

@@ -187,6 +187,7 @@ static void take_effect(struct responder *r, struct rsp_commit *e)
 uint64_t rsp_commit(struct responder *r)
 {
 	struct rsp_commit *e = &r->ring[r->ring_head];
+	bool was_full = r->ring_len == r->writes;
 	struct rsp_qp *q;
 
 	if (!r->ring_len || !e->is_done)
@@ -199,7 +200,7 @@ uint64_t rsp_commit(struct responder *r)
 	r->ring_len--;
 	if (--q->n_commit == 0)
 		rsp_unpark(r, e->qpi);
-	return r->ring_len && r->ring[r->ring_head].is_done ? r->b.cycle + 1 : CYCLE_NEVER;
+	return was_full || (r->ring_len && r->ring[r->ring_head].is_done) ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
 void rsp_take_dma_rsp(struct responder *r)

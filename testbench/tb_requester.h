@@ -17,7 +17,7 @@ extern const struct block_class requester_class;
 #define TBR_QPS 2u
 #define TBR_MTU 256u
 #define TBR_MEM_BASE 0x100000ull
-#define TBR_MEM 65536u
+#define TBR_MEM (1u << 20)
 #define TBR_RADDR 0x7000000000ull
 #define TBR_LKEY 0x77u
 #define TBR_RKEY 0x99u

@@ -8,8 +8,8 @@
 #include "testbench/tb_requester.h"
 
 #define POSTS 120u		/* per QP */
-#define SLOT 2048u		/* memory of a WQE: by its number modulo SLOTS */
-#define SLOTS 16u
+#define SLOT 2048u		/* memory of a WQE */
+#define RUN_CYCLES 3000000u
 #define DELAY 60u		/* cycles to the peer and back */
 
 /* The receive side of one QP. */
@@ -31,6 +31,8 @@ struct path {
 	uint32_t n_jobs;
 	unsigned wrong;
 	uint64_t n_resent;
+	uint64_t digest;	/* of the cycles and contents of all jobs and completions */
+	bool every_cycle;
 };
 
 static struct path x;
@@ -149,12 +151,17 @@ static void take_job(struct tb *t, struct tb_port *p, const void *msg)
 			arrive(p->b.cycle, &j, i, n);
 }
 
+static uint32_t slot_of(uint32_t qpi, uint32_t k)
+{
+	return (qpi * POSTS + k) * SLOT;
+}
+
 /* A completion: the next of its QP, with success, and with its data. */
 static void take_cqe(struct tb *t, struct tb_port *p, const void *msg)
 {
 	const struct cqe_req *c = msg;
 	struct peer_qp *q = &x.q[c->qpi];
-	uint32_t k = q->n_done++, off = c->qpi * SLOT * SLOTS + k % SLOTS * SLOT, psn = q->first_psn[k];
+	uint32_t k = q->n_done++, off = slot_of(c->qpi, k), psn = q->first_psn[k];
 
 	(void)t;
 	(void)p;
@@ -165,7 +172,7 @@ static void take_cqe(struct tb *t, struct tb_port *p, const void *msg)
 		x.wrong += x.r.mem[off + i] != (uint8_t)(psn + i / TBR_MTU + i % TBR_MTU);
 }
 
-/* Post POSTS messages to each QP, a few at a time; PSNs follow from the lengths. */
+/* Post POSTS messages to each QP; PSNs follow from the lengths. */
 static void post_all(void)
 {
 	static const uint8_t opcodes[] = { MLX5_OPCODE_SEND, MLX5_OPCODE_SEND_IMM, MLX5_OPCODE_RDMA_WRITE,
@@ -177,7 +184,7 @@ static void post_all(void)
 	for (uint32_t k = 0; k < POSTS; k++) {
 		for (uint32_t i = 0; i < TBR_QPS; i++) {
 			struct peer_qp *q = &x.q[i];
-			uint32_t off = i * SLOT * SLOTS + k % SLOTS * SLOT;
+			uint32_t off = slot_of(i, k);
 
 			q->opcode[k] = opcodes[rng_below(&x.rng, ARRAY_LEN(opcodes))];
 			q->bytes[k] = q->opcode[k] == MLX5_OPCODE_ATOMIC_FA ? 8 : (uint32_t)rng_below(&x.rng, SLOT);
@@ -186,15 +193,20 @@ static void post_all(void)
 			tbr_post_sges(&x.r, i, q->opcode[k], q->bytes[k], off,
 				      1 + (q->opcode[k] == MLX5_OPCODE_RDMA_READ ? k % 3 : 0), 0);
 		}
-		if (k % 8 == 7)
-			tb_run_for(&x.r.t, 200000);
 	}
-	tb_run(&x.r.t);
+}
+
+static uint64_t digest_of(uint64_t h, const struct tb_port *p)
+{
+	for (uint32_t i = 0; i < p->n_received; i++)
+		h = (h ^ p->cycle[i]) * 0x100000001b3ull;
+	return h;
 }
 
 /* Differences found on a path with these faults. */
 static unsigned run(uint64_t loss_ppb, uint64_t rnr_ppb, uint32_t fault_at, const char *const *sets)
 {
+	bool every_cycle = x.every_cycle;
 	unsigned wrong;
 
 	memset(&x, 0, sizeof(x));
@@ -203,6 +215,7 @@ static unsigned run(uint64_t loss_ppb, uint64_t rnr_ppb, uint32_t fault_at, cons
 		x.r.qp[i].sq_psn = x.q[i].epsn = 0xffff80 + i;
 		x.r.qp[i].timeout = 4;
 		x.r.qp[i].rd_atomic = 3;
+		x.r.qp[i].sq_bb = 128;
 	}
 	rng_seed(&x.rng, "peer", loss_ppb + rnr_ppb);
 	x.loss_ppb = loss_ppb;
@@ -211,7 +224,11 @@ static unsigned run(uint64_t loss_ppb, uint64_t rnr_ppb, uint32_t fault_at, cons
 	x.r.on_job = take_job;
 	x.r.on_cqe = take_cqe;
 	tbr_start(&x.r, sets);
+	x.r.t.sim.every_cycle = every_cycle;
 	post_all();
+	tb_run_for(&x.r.t, RUN_CYCLES);
+	x.r.t.sim.every_cycle = false;
+	x.digest = digest_of(digest_of(0xcbf29ce484222325, x.r.job), x.r.cqe);
 	wrong = x.wrong;
 	for (uint32_t i = 0; i < TBR_QPS; i++)
 		wrong += x.q[i].n_done != POSTS || x.q[i].msn != POSTS;
@@ -250,6 +267,18 @@ static void requester_small_limits_do_not_wedge(void)
 {
 	CU_ASSERT_EQUAL(run(10000000, 0, 0, (const char *const[]){
 		"requester.window=3", "requester.burst=2", "requester.writes=2", NULL }), 0);
+}
+
+static void requester_sleeping_changes_nothing(void)
+{
+	uint64_t digest;
+
+	run(20000000, 20000000, 0, NULL);
+	digest = x.digest;
+	x.every_cycle = true;
+	run(20000000, 20000000, 0, NULL);
+	CU_ASSERT_EQUAL(x.digest, digest);
+	x.every_cycle = false;
 }
 
 /* The peer's bookkeeping notices one wrong offset in a thousand. */
@@ -302,6 +331,7 @@ CU_TestInfo test_requester_peer_tests[] = {
 	{ "lossy path delivers in order", requester_lossy_path_delivers_in_order },
 	{ "stalls change no result", requester_stalls_change_no_result },
 	{ "small limits do not wedge", requester_small_limits_do_not_wedge },
+	{ "sleeping changes nothing", requester_sleeping_changes_nothing },
 	{ "peer catches a seeded fault", requester_peer_catches_seeded_fault },
 	{ "garbage never wedges", requester_survives_garbage },
 	CU_TEST_INFO_NULL
