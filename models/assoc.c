@@ -8,7 +8,8 @@ void assoc_build(struct assoc *a, struct block *b, uint32_t n_sets, uint32_t n_w
 {
 	size_t n = (size_t)n_sets * n_ways;
 
-	SIM_CHECK(n_sets > 0 && (n_sets & (n_sets - 1)) == 0 && n_ways > 0 && n_ways <= UINT8_MAX, b);
+	SIM_CHECK(n_sets > 0 && (n_sets & (n_sets - 1)) == 0 && n_ways > 0 && n_ways <= UINT8_MAX,
+		  b);
 	a->n_sets = n_sets;
 	a->n_ways = n_ways;
 	a->tag = block_alloc(b, n, sizeof(*a->tag));

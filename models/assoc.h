@@ -2,9 +2,9 @@
 /*
  * assoc.h - tag store of a set-associative cache with true LRU replacement
  *
- * A line is a number (set x ways + way), by which the owner indexes what it stores beside the tag. Every
- * line of a set has a rank, 0 = used last; ranks of a set are always a permutation, valid or not, so the
- * hardware needs log2(ways) bits a line.
+ * A line is a number (set x ways + way), by which the owner indexes what it stores beside the
+ * tag. Every line of a set has a rank, 0 = used last; ranks of a set are always a permutation,
+ * valid or not, so the hardware needs log2(ways) bits a line.
  */
 #ifndef MODELS_ASSOC_H
 #define MODELS_ASSOC_H
@@ -38,8 +38,8 @@ uint32_t assoc_find(const struct assoc *a, uint32_t set, uint64_t tag);
 void assoc_touch(struct assoc *a, uint32_t line);
 
 /*
- * Put 'tag' in place of the first line of 'set' that is not valid, else of the least recently used one. It
- * becomes the most recent. Returns the line.
+ * Put 'tag' in place of the first line of 'set' that is not valid, else of the least recently
+ * used one. It becomes the most recent. Returns the line.
  */
 uint32_t assoc_fill(struct assoc *a, uint32_t set, uint64_t tag);
 

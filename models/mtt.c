@@ -2,45 +2,49 @@
 /*
  * mtt.c - address translation: key check (MPT) and page look-up (MTT), each behind a finite cache
  *
- * Hardware: as in the open 200 MHz RNIC (set-associative LRU caches of 64 B memory protection entries and
- * of 8 B translation entries, hit in 2 cycles) with the tables in host memory (protocol.md section 13; the
- * entry's layout is in nic.h). Two clients share it, round robin, the turn moving on a grant only; a request
- * is taken only when its answer has room, so a client that does not take its answers does not hold up the
- * other. Answers are in order for each client.
+ * Hardware: as in the open 200 MHz RNIC (set-associative LRU caches of 64 B memory protection
+ * entries and of 8 B translation entries, hit in 2 cycles) with the tables in host memory
+ * (mlx5's mkey and MTT of rdma-core, declared layout of nic.h). Two clients share it, round robin,
+ * the turn moving on a grant only; a request is taken only when its answer has room, so a client
+ * that does not take its answers does not hold up the other. Answers are in order for each
+ * client.
  *
- * Modelled: validity, low byte of the key, protection domain, access rights and range of the whole request,
- * in this order; a request of no bytes is not checked for range and not translated (address and length of
- * the answer are 0). Misses read real entries by DMA, MPT entry first. An mpt_cmd forgets the key's entry
- * and its translations, walking the sets that can hold them, one a cycle: those of its pages when its
- * entry is cached, else all.
+ * Modelled: validity, low byte of the key, protection domain, access rights and range of the
+ * whole request, in this order; a request of no bytes is not checked for range and not translated
+ * (address and length of the answer are 0). Misses read real entries by DMA, MPT entry first. An
+ * mpt_cmd forgets the key's entry and its translations, walking the sets that can hold them, one
+ * a cycle: those of its pages when its entry is cached, else all.
  *
- * Not modelled: more than one miss at a time, prefetch of neighbouring MTT entries, multi-level tables,
- * regions of 2 PiB and more (their entries count as not valid).
+ * Not modelled: more than one miss at a time, prefetch of neighbouring MTT entries, multi-level
+ * tables, regions of 2 PiB and more (their entries count as not valid).
  *
- * Expected: with both hits an answer hit_cyc cycles after the request was taken and the next request one
- * cycle later, 1 in 3 cycles by default; a miss blocks until its read is back, then the look-up is done
- * again. Keys and translations are never cached when they are not valid.
+ * Expected: with both hits an answer hit_cyc cycles after the request was taken and the next
+ * request one cycle later, 1 in 3 cycles by default; a miss blocks until its read is back, then
+ * the look-up is done again. Keys and translations are never cached when they are not valid.
  */
 #include "models/mtt.h"
 
 #include <string.h>
 
-static const char *const set_counts[] = { "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024",
-					  "2048", "4096", "8192", "16384", NULL };
-static const char *const mpt_set_counts[] = { "1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024",
-					      "2048", "4096", NULL };
+static const char *const set_counts[] = { "1", "2", "4", "8", "16", "32", "64", "128", "256", "512",
+					  "1024", "2048", "4096", "8192", "16384", NULL };
+static const char *const mpt_set_counts[] = { "1", "2", "4", "8", "16", "32", "64", "128", "256",
+					      "512", "1024", "2048", "4096", NULL };
 _Static_assert(ARRAY_LEN(set_counts) == MTT_SETS_LOG + 2, "one name for each logarithm");
 _Static_assert(ARRAY_LEN(mpt_set_counts) == MTT_MPT_SETS_LOG + 2, "one name for each logarithm");
 
 #define OPEN_RTL "documented: 200 MHz open RNIC, "
 #define T struct mtt
 const struct field mtt_fields[] = {
-	PARAM_ENUM(T, mpt_sets, 9, mpt_set_counts, "sets of the key cache", OPEN_RTL "MPT 512 sets"),
+	PARAM_ENUM(T, mpt_sets, 9, mpt_set_counts, "sets of the key cache",
+		   OPEN_RTL "MPT 512 sets"),
 	PARAM(T, mpt_ways, 2, 1, MTT_MAX_WAYS, "", "ways of the key cache", OPEN_RTL "2-way LRU"),
-	PARAM_ENUM(T, sets, 12, set_counts, "sets of the translation cache", OPEN_RTL "MTT 4096 sets"),
-	PARAM(T, ways, 2, 1, MTT_MAX_WAYS, "", "ways of the translation cache", OPEN_RTL "2-way LRU"),
-	PARAM(T, hit_cyc, 2, 2, 64, "cyc", "from a request taken to its answer when both caches hit",
-	      OPEN_RTL "hit 2 cycles"),
+	PARAM_ENUM(T, sets, 12, set_counts, "sets of the translation cache",
+		   OPEN_RTL "MTT 4096 sets"),
+	PARAM(T, ways, 2, 1, MTT_MAX_WAYS, "", "ways of the translation cache",
+	      OPEN_RTL "2-way LRU"),
+	PARAM(T, hit_cyc, 2, 2, 64, "cyc",
+	      "from a request taken to its answer when both caches hit", OPEN_RTL "hit 2 cycles"),
 	PORT_IN_N(T, req, MTT_CLIENTS, xlate_req, "requests: 0 the DMA engine, 1 the responder"),
 	PORT_OUT_N(T, rsp, MTT_CLIENTS, xlate_rsp, "their answers"),
 	PORT_IN(T, inv, mpt_cmd, "keys to forget"),
@@ -86,7 +90,7 @@ static uint64_t page_in_region(const struct mpt_line *l, uint64_t va)
 	return (va >> l->log_page) - (l->start >> l->log_page);
 }
 
-/* Translations are found by the place of their entry in memory, so those of a region fill sets in turn. */
+/* By the place of the entry in memory, so that those of a region fill sets in turn. */
 static uint32_t mtt_set(const struct mtt *m, const struct mpt_line *l, uint64_t page)
 {
 	return (uint32_t)(l->mtt_pa / MTT_ENTRY + page) & (m->mtt_tags.n_sets - 1);
@@ -106,7 +110,8 @@ static enum xlate_status check(const struct mpt_line *l, const struct xlate_req 
 		return XLATE_BAD_PD;
 	if ((l->access & r->access) != r->access)
 		return XLATE_NO_ACCESS;
-	if (r->len && (r->va < l->start || r->va - l->start >= l->len || r->len > l->len - (r->va - l->start)))
+	if (r->len && (r->va < l->start || r->va - l->start >= l->len ||
+		       r->len > l->len - (r->va - l->start)))
 		return XLATE_OUT_OF_RANGE;
 	return XLATE_OK;
 }
@@ -129,7 +134,7 @@ static uint64_t answer(struct mtt *m, uint32_t mpt, uint32_t mtt, const struct x
 	return m->b.cycle + 1;
 }
 
-/* One entry read is outstanding at most, and its buffer is free again before the next look-up is over. */
+/* The one buffer is free again before another look-up can come here. */
 static uint64_t read_entry(struct mtt *m, bool is_mpt, uint64_t pa)
 {
 	struct dma_req rd = { .addr = pa, .key = KEY_PHYS, .len = is_mpt ? MPT_SIZE : MTT_ENTRY,
@@ -185,9 +190,13 @@ static uint64_t look_up(struct mtt *m)
 static enum xlate_status fill_mpt(struct mtt *m, const uint8_t *e)
 {
 	uint32_t key_idx = key_index(m->at.key);
-	struct mpt_line l = { .start = load_be64(e + MPT_START), .len = load_be64(e + MPT_LEN),
-			      .mtt_pa = load_be64(e + MPT_MTT), .pd = (uint16_t)(e[MPT_PD] << 8 | e[MPT_PD + 1]),
-			      .access = e[MPT_ACCESS], .key8 = e[MPT_KEY8], .log_page = e[MPT_LOG_PAGE] };
+	struct mpt_line l = { .start = load_be64(e + MPT_START),
+			      .len = load_be64(e + MPT_LEN),
+			      .mtt_pa = load_be64(e + MPT_MTT),
+			      .pd = (uint16_t)(e[MPT_PD] << 8 | e[MPT_PD + 1]),
+			      .access = e[MPT_ACCESS],
+			      .key8 = e[MPT_KEY8],
+			      .log_page = e[MPT_LOG_PAGE] };
 
 	if (!(e[MPT_FLAGS] & 1) || l.log_page < MTT_LOG_PAGE_MIN || l.log_page > MTT_LOG_PAGE_MAX ||
 	    l.len >> MTT_LOG_REGION_MAX)
@@ -199,7 +208,8 @@ static enum xlate_status fill_mpt(struct mtt *m, const uint8_t *e)
 static enum xlate_status fill_mtt(struct mtt *m, const uint8_t *e)
 {
 	uint32_t key_idx = key_index(m->at.key);
-	const struct mpt_line *l = &m->mpt_lines[assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx)];
+	const struct mpt_line *l =
+		&m->mpt_lines[assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx)];
 	uint64_t entry = load_be64(e), page = page_in_region(l, m->at.va);
 
 	if ((entry & MTT_PRESENT) != MTT_PRESENT)
@@ -219,8 +229,10 @@ static uint64_t take_fill(struct mtt *m)
 	entry = buf_data(m->b.sim, m->fill_buf);
 	if (rsp->status != XLATE_OK)
 		m->fill_status = XLATE_BAD_KEY;
+	else if (m->is_mpt_fill)
+		m->fill_status = (uint8_t)fill_mpt(m, entry);
 	else
-		m->fill_status = (uint8_t)(m->is_mpt_fill ? fill_mpt(m, entry) : fill_mtt(m, entry));
+		m->fill_status = (uint8_t)fill_mtt(m, entry);
 	chan_pop(m->fill_rsp);
 	buf_unref(&m->b, m->fill_buf);
 	m->state = MTT_LOOKUP;
@@ -231,7 +243,8 @@ static uint64_t take_fill(struct mtt *m)
 /* Forget the key's entry and its translations; the walk over the sets takes its time. */
 static uint64_t drop_key(struct mtt *m)
 {
-	uint32_t key_idx = key_index(m->at.key), mpt = assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx);
+	uint32_t key_idx = key_index(m->at.key);
+	uint32_t mpt = assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx);
 	uint32_t first = 0, n = m->mtt_tags.n_sets, n_ways = m->mtt_tags.n_ways;
 
 	if (mpt != ASSOC_NONE) {

@@ -18,9 +18,11 @@ extern "C" {
 #define MTT_MAX_WAYS 4u		/* of the Verilog's arrays */
 #define MTT_MPT_SETS_LOG 12u
 #define MTT_SETS_LOG 14u
-#define MTT_LOG_PAGE_MIN 12u	/* page sizes of an MPT entry that is taken for valid: 4 KiB .. 2 GiB */
+#define MTT_LOG_PAGE_MIN \
+	12u /* page sizes of an MPT entry that is taken for valid: 4 KiB .. 2 GiB */
 #define MTT_LOG_PAGE_MAX 31u
-#define MTT_LOG_REGION_MAX 51u	/* and lengths below 2^51, so that a page's number in its region has 40 bits */
+#define MTT_LOG_REGION_MAX \
+	51u /* and lengths below 2^51, so that a page's number in its region has 40 bits */
 
 enum mtt_state { MTT_IDLE, MTT_LOOKUP, MTT_FILL, MTT_DROP, MTT_WALK };
 

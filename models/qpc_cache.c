@@ -2,18 +2,19 @@
 /*
  * qpc_cache.c - cache of queue pair contexts
  *
- * Hardware: a set-associative LRU cache of 256 B contexts whose backing store is host memory, as in the
- * open 200 MHz RNIC (256 sets, 2 ways, hit in 2 cycles). The send side and the receive side have one each.
+ * Hardware: a set-associative LRU cache of 256 B contexts whose backing store is host memory, as
+ * in the open 200 MHz RNIC (256 sets, 2 ways, hit in 2 cycles). The send side and the receive
+ * side have one each.
  *
- * Modelled: when the context is there, and the reads that bring it: real bytes of qp_attr.qpc_pa by DMA,
- * several outstanding. Requests for a context that is on its way wait for that read. Answers come in
- * the order of the requests, so a hit waits behind an earlier miss.
+ * Modelled: when the context is there, and the reads that bring it: real bytes of qp_attr.qpc_pa
+ * by DMA, several outstanding. Requests for a context that is on its way wait for that read.
+ * Answers come in the order of the requests, so a hit waits behind an earlier miss.
  *
- * Not modelled: write-back of changed contexts (what changes during a run lives in the requester and the
- * responder), and the fields themselves, which every block reads from the NIC's set-up.
+ * Not modelled: write-back of changed contexts (what changes during a run lives in the requester
+ * and the responder), and the fields themselves, which every block reads from the NIC's set-up.
  *
- * Expected: one request a cycle while all hit, answered hit_cyc cycles later; a miss is answered in the
- * cycle after its read came back.
+ * Expected: one request a cycle while all hit, answered hit_cyc cycles later; a miss is answered
+ * in the cycle after its read came back.
  */
 #include "models/assoc.h"
 #include "models/msg.h"
@@ -65,7 +66,8 @@ static const char *const set_counts[] = { "1", "2", "4", "8", "16", "32", "64", 
 static const struct field qpc_cache_fields[] = {
 	PARAM_ENUM(T, sets, 8, set_counts, "sets", OPEN_RTL "QPC 256 sets"),
 	PARAM(T, ways, 2, 1, 16, "", "ways", OPEN_RTL "2-way LRU"),
-	PARAM(T, hit_cyc, 2, 1, 64, "cyc", "from a request to its answer on a hit", OPEN_RTL "hit 2 cycles"),
+	PARAM(T, hit_cyc, 2, 1, 64, "cyc", "from a request to its answer on a hit",
+	      OPEN_RTL "hit 2 cycles"),
 	PARAM(T, queue, 16, 1, 256, "req", "requests taken and not yet answered", "declared"),
 	PARAM(T, max_misses, 8, 1, 64, "", "context reads outstanding", "declared"),
 	PORT_IN(T, req, qpc_req, "contexts wanted"),
@@ -228,11 +230,18 @@ static uint64_t qpc_cache_step(struct block *b)
 	if (took || answered || filled)
 		return b->cycle + 1;
 	w = &q->wait[q->head];
-	return q->queued && w->miss == NO_MISS && w->ready_cyc > b->cycle ? w->ready_cyc : CYCLE_NEVER;
+	if (q->queued && w->miss == NO_MISS && w->ready_cyc > b->cycle)
+		return w->ready_cyc;
+	return CYCLE_NEVER;
 }
 
 const struct block_class qpc_cache_class = {
-	.name = "qpc_cache", .impl = "c", .size = sizeof(struct qpc_cache), .fields = qpc_cache_fields,
+	.name = "qpc_cache",
+	.impl = "c",
+	.size = sizeof(struct qpc_cache),
+	.fields = qpc_cache_fields,
 	.doc = "cache of queue pair contexts",
-	.build = qpc_cache_build, .reset = qpc_cache_reset, .step = qpc_cache_step,
+	.build = qpc_cache_build,
+	.reset = qpc_cache_reset,
+	.step = qpc_cache_step,
 };

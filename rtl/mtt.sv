@@ -2,10 +2,11 @@
 //
 // mtt - address translation, twin of models/mtt.c: same answers in the same cycles at every port
 //
-// A request is latched while its key's set is read; the page's set is read one cycle later from the key's
-// entry; the look-up is over hit_cyc_i cycles after it began. fill_bytes_i is a read port on the buffer
-// that the outstanding read fills: byte 0 in the lowest bits. Buffers belong to the host of this module;
-// buf_ of a read is 0. <port>_wait_o: a request is held back until this answer port has room.
+// A request is latched while its key's set is read; the page's set is read one cycle later from
+// the key's entry; the look-up is over hit_cyc_i cycles after it began. fill_bytes_i is a read
+// port on the buffer that the outstanding read fills: byte 0 in the lowest bits. Buffers belong
+// to the host of this module; buf_ of a read is 0. <port>_wait_o: a request is held back until
+// this answer port has room.
 
 module mtt #(
   parameter int unsigned MptSetsLog = 12,  // largest mpt_sets_i
@@ -128,7 +129,8 @@ module mtt #(
   logic [63:0]           mtt_entry;
 
   assign key_idx    = at_q.key[31:8];
-  assign mpt_idx    = state_q != Idle ? key_idx : inv_valid_i ? inv_data_i.key[31:8] : req.key[31:8];
+  assign mpt_idx    = state_q != Idle ? key_idx :
+                      inv_valid_i ? inv_data_i.key[31:8] : req.key[31:8];
   assign mpt_set    = mpt_idx[MptSetsLog-1:0] & ~({MptSetsLog{1'b1}} << mpt_sets_i);
   assign page_va    = at_q.va >> mpt.log_page;
   assign page_start = mpt.start >> mpt.log_page;
@@ -159,7 +161,8 @@ module mtt #(
   rnic_msg_pkg::xlate_rsp_t rsp;
 
   assign offset    = at_q.va - mpt.start;
-  assign is_inside = at_q.va >= mpt.start && offset < mpt.len && {32'd0, at_q.len} <= mpt.len - offset;
+  assign is_inside = at_q.va >= mpt.start && offset < mpt.len &&
+                     {32'd0, at_q.len} <= mpt.len - offset;
   assign is_due    = state_q == Lookup && wait_q == '0;
 
   always_comb begin
@@ -191,7 +194,7 @@ module mtt #(
   // ---- reads of entries ----
   logic       fill_fire, mtt_is_present;
   logic [7:0] log_page;
-  logic       mpt_is_valid;
+  logic       mpt_is_valid, fill_good;
 
   assign fill_valid_o = is_due && (need_mpt || need_mtt);
   assign fill_fire    = fill_valid_o && fill_ready_i;
@@ -208,7 +211,8 @@ module mtt #(
   assign mpt_new.start    = be64(fill_bytes_i[8*rnic_pkg::MPT_START +: 64]);
   assign mpt_new.len      = be64(fill_bytes_i[8*rnic_pkg::MPT_LEN +: 64]);
   assign mpt_new.mtt_pa   = be64(fill_bytes_i[8*rnic_pkg::MPT_MTT +: 64]);
-  assign mpt_new.pd       = {fill_bytes_i[8*rnic_pkg::MPT_PD +: 8], fill_bytes_i[8*rnic_pkg::MPT_PD + 8 +: 8]};
+  assign mpt_new.pd       = {fill_bytes_i[8*rnic_pkg::MPT_PD +: 8],
+                             fill_bytes_i[8*rnic_pkg::MPT_PD + 8 +: 8]};
   assign mpt_new.access   = fill_bytes_i[8*rnic_pkg::MPT_ACCESS +: 8];
   assign mpt_new.key8     = fill_bytes_i[8*rnic_pkg::MPT_KEY8 +: 8];
   assign mpt_new.log_page = log_page[4:0];
@@ -217,8 +221,9 @@ module mtt #(
                             log_page <= LogPageMax[7:0] && mpt_new.len >> LogRegionMax == '0;
   assign mtt_is_present   = mtt_entry[1:0] == rnic_pkg::MTT_PRESENT;
   assign fill_rsp_ready_o = state_q == Fill;
-  assign mpt_fill = state_q == Fill && fill_rsp_valid_i && fill_status_d == rnic_pkg::XLATE_OK && is_mpt_fill_q;
-  assign mtt_fill = state_q == Fill && fill_rsp_valid_i && fill_status_d == rnic_pkg::XLATE_OK && !is_mpt_fill_q;
+  assign fill_good = state_q == Fill && fill_rsp_valid_i && fill_status_d == rnic_pkg::XLATE_OK;
+  assign mpt_fill  = fill_good && is_mpt_fill_q;
+  assign mtt_fill  = fill_good && !is_mpt_fill_q;
 
   // ---- which sets to walk when a key is dropped ----
   logic [63:0]      n_pages;
@@ -265,8 +270,9 @@ module mtt #(
       end
       Fill: begin
         if (fill_rsp_data_i.status != rnic_pkg::XLATE_OK) fill_status_d = rnic_pkg::XLATE_BAD_KEY;
-        else if (is_mpt_fill_q) fill_status_d = mpt_is_valid ? rnic_pkg::XLATE_OK : rnic_pkg::XLATE_BAD_KEY;
-        else fill_status_d = mtt_is_present ? rnic_pkg::XLATE_OK : rnic_pkg::XLATE_NO_ACCESS;
+        else if (is_mpt_fill_q && !mpt_is_valid) fill_status_d = rnic_pkg::XLATE_BAD_KEY;
+        else if (!is_mpt_fill_q && !mtt_is_present) fill_status_d = rnic_pkg::XLATE_NO_ACCESS;
+        else fill_status_d = rnic_pkg::XLATE_OK;
         if (fill_rsp_valid_i) begin
           wait_d  = hit_cyc_i;
           state_d = Lookup;
@@ -274,7 +280,8 @@ module mtt #(
       end
       Drop: begin
         walk_set_d  = mpt_hit ? mpt.mtt_pa[3 +: SetsLog] : '0;
-        walk_left_d = mpt_hit && n_pages < {{(63 - SetsLog){1'b0}}, n_sets} ? n_pages[SetsLog:0] : n_sets;
+        walk_left_d = n_sets;
+        if (mpt_hit && n_pages < {{(63 - SetsLog){1'b0}}, n_sets}) walk_left_d = n_pages[SetsLog:0];
         state_d     = Walk;
       end
       default: begin  // Walk: the set read last cycle is cleared while the next is read

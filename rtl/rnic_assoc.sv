@@ -2,10 +2,10 @@
 //
 // rnic_assoc - set-associative store with true LRU, twin of models/assoc.c
 //
-// One memory of {valid, tag, data} a way and one of ranks, each with a registered read: what is read at
-// set_i is compared with tag_i in the next cycle. touch_i, fill_i and drop_i act on the set read last.
-// Memories are zero at power-up, as block RAM is. Up to 4 ways; a way number at or above ways_i is never
-// filled. Ranks of a set are a permutation, 0 = used last.
+// One memory of {valid, tag, data} a way and one of ranks, each with a registered read: what is
+// read at set_i is compared with tag_i in the next cycle. touch_i, fill_i and drop_i act on the
+// set read last. Memories are zero at power-up, as block RAM is. Up to 4 ways; a way number at or
+// above ways_i is never filled. Ranks of a set are a permutation, 0 = used last.
 
 module rnic_assoc #(
   parameter int unsigned SetsLog = 4,

@@ -8,7 +8,8 @@
 
 #define MTT_AREA (TB_MTT_KEYS * MPT_SIZE)
 
-void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *const *sets, uint32_t max_delay)
+void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *const *sets,
+		 uint32_t max_delay)
 {
 	static const char *const in[] = { "req0", "req1" }, *const out[] = { "rsp0", "rsp1" };
 
@@ -21,8 +22,11 @@ void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *co
 		e->rsp[i] = tb_sink(&e->t, out[i]);
 	}
 	e->inv = tb_source(&e->t, "inv");
-	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "fill_rsp"), .mem = e->mem, .base = TB_MTT_BASE,
-				  .size = sizeof(e->mem), .max_delay = max_delay };
+	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "fill_rsp"),
+				  .mem = e->mem,
+				  .base = TB_MTT_BASE,
+				  .size = sizeof(e->mem),
+				  .max_delay = max_delay };
 	rng_seed(&e->dma.rng, "mtt reads", max_delay);
 	rng_seed(&e->rng, "mtt", max_delay);
 	e->fill = tb_sink_react(&e->t, "fill", tb_dma_react, &e->dma);
@@ -61,7 +65,9 @@ void tb_mtt_map(struct tb_mtt *e, uint32_t i)
 {
 	struct tb_region *r = &e->region[i];
 
-	r->n_pages = r->len ? (uint32_t)(((r->start + r->len - 1) >> r->log_page) - (r->start >> r->log_page)) + 1
+	r->n_pages = r->len ? (uint32_t)(((r->start + r->len - 1) >> r->log_page) -
+					 (r->start >> r->log_page)) +
+				      1
 			    : 0;
 	r->first = e->n_pages;
 	e->n_pages += r->n_pages;
@@ -79,8 +85,10 @@ void tb_mtt_map_random(struct tb_mtt *e)
 		struct tb_region *r = &e->region[i];
 		uint8_t log_page = log_pages[rng_below(&e->rng, sizeof(log_pages))];
 
-		*r = (struct tb_region){ .is_valid = i % 8 != 7, .key = i << 8 | (uint8_t)rng_next(&e->rng),
-					 .pd = (uint16_t)(1 + i % 3), .access = (uint8_t)rng_below(&e->rng, 32),
+		*r = (struct tb_region){ .is_valid = i % 8 != 7,
+					 .key = i << 8 | (uint8_t)rng_next(&e->rng),
+					 .pd = (uint16_t)(1 + i % 3),
+					 .access = (uint8_t)rng_below(&e->rng, 32),
 					 .log_page = log_page };
 		r->len = 1 + rng_below(&e->rng, 30ull << log_page);
 		r->start = rng_next(&e->rng) >> 4;
@@ -112,7 +120,8 @@ struct xlate_rsp tb_mtt_oracle(const struct tb_mtt *e, const struct xlate_req *r
 	if (r->len == 0)
 		return a;
 	/* the last byte, so that nothing overflows for a region that ends with the address space */
-	if (r->va < g->start || r->va + (r->len - 1) < r->va || r->va + (r->len - 1) > g->start + (g->len - 1)) {
+	if (r->va < g->start || r->va + (r->len - 1) < r->va ||
+	    r->va + (r->len - 1) > g->start + (g->len - 1)) {
 		a.status = XLATE_OUT_OF_RANGE;
 		return a;
 	}
@@ -138,8 +147,10 @@ struct xlate_req tb_mtt_random(struct tb_mtt *e)
 {
 	const struct tb_region *g = &e->region[rng_below(&e->rng, TB_MTT_KEYS)];
 	uint64_t off = rng_below(&e->rng, g->len), rest = min_u64(g->len - off, 1u << 31);
-	struct xlate_req r = { .va = g->start + off, .len = (uint32_t)(1 + rng_below(&e->rng, rest)),
-			       .key = g->key, .pd = g->pd,
+	struct xlate_req r = { .va = g->start + off,
+			       .len = (uint32_t)(1 + rng_below(&e->rng, rest)),
+			       .key = g->key,
+			       .pd = g->pd,
 			       .access = (uint8_t)(g->access & rng_below(&e->rng, 32)) };
 
 	switch (rng_below(&e->rng, 20)) {
@@ -177,10 +188,11 @@ unsigned tb_mtt_differences(const struct tb_mtt *e)
 	for (unsigned c = 0; c < 2; c++) {
 		n += e->rsp[c]->n_received != e->n[c];
 		for (uint32_t i = 0; i < e->rsp[c]->n_received && i < e->n[c]; i++) {
-			const struct xlate_rsp *got = tb_got(e->rsp[c], i), *want = &e->expect[c][i];
+			const struct xlate_rsp *got = tb_got(e->rsp[c], i),
+					       *want = &e->expect[c][i];
 
-			n += got->tag != want->tag || got->status != want->status || got->pa != want->pa ||
-			     got->len != want->len;
+			n += got->tag != want->tag || got->status != want->status ||
+			     got->pa != want->pa || got->len != want->len;
 		}
 	}
 	return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tb_mtt.h - a bench for the translation block: regions in table bytes, a linear page table beside them,
- * and random requests with the answers they should get
+ * tb_mtt.h - a bench for the translation block: regions in table bytes, a linear page table
+ * beside them, and random requests with the answers they should get
  */
 #ifndef TESTBENCH_TB_MTT_H
 #define TESTBENCH_TB_MTT_H
@@ -40,7 +40,8 @@ struct tb_mtt {
 };
 
 /* Bench for class 'cls' of name "mtt"; reads take up to 'max_delay' cycles. Tables are empty. */
-void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *const *sets, uint32_t max_delay);
+void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *const *sets,
+		 uint32_t max_delay);
 
 /* Write region 'i' of e->region into the tables, with new random pages. Free it with tb_mtt_end. */
 void tb_mtt_map(struct tb_mtt *e, uint32_t i);

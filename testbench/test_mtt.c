@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_mtt.c - address translation, in C and in Verilog, against a linear page table and an exact LRU list
+ * test_mtt.c - address translation, in C and in Verilog, against a linear page table and an exact
+ * LRU list
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,9 +23,13 @@ static struct tb_mtt e;
 
 static void map(uint32_t i, uint64_t start, uint64_t len)
 {
-	e.region[i] = (struct tb_region){ .is_valid = true, .key = i << 8 | 0x5a, .pd = 7,
-					  .access = ACCESS_LOCAL_WRITE | ACCESS_REMOTE_READ, .log_page = 12,
-					  .start = start, .len = len };
+	e.region[i] = (struct tb_region){ .is_valid = true,
+					  .key = i << 8 | 0x5a,
+					  .pd = 7,
+					  .access = ACCESS_LOCAL_WRITE | ACCESS_REMOTE_READ,
+					  .log_page = 12,
+					  .start = start,
+					  .len = len };
 	tb_mtt_map(&e, i);
 }
 
@@ -54,14 +59,17 @@ static void mtt_random_requests_match_a_linear_table(void)
 			tb_stall_sets(cls, k % 4, k / 4, in, out);
 			snprintf(ways, sizeof(ways), "mtt.ways=%u", 1 + k % 4);
 			snprintf(mpt_ways, sizeof(mpt_ways), "mtt.mpt_ways=%u", 4 - k % 4);
-			tb_mtt_init(&e, cls, SETS(in, out, ways, mpt_ways, "mtt.sets=8", "mtt.mpt_sets=4"), k * 5);
+			tb_mtt_init(&e, cls,
+				    SETS(in, out, ways, mpt_ways, "mtt.sets=8", "mtt.mpt_sets=4"),
+				    k * 5);
 			tb_mtt_map_random(&e);
 			send_random(300);
 			tb_run(&e.t);
 			CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
 			CU_ASSERT_EQUAL(tb_stat(&e.t, "requests"), 600);
 			CU_ASSERT(tb_stat(&e.t, "mtt_hits") > 0 && tb_stat(&e.t, "mtt_misses") > 0);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses") + tb_stat(&e.t, "mtt_misses"), e.dma.n_reads);
+			CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses") + tb_stat(&e.t, "mtt_misses"),
+					e.dma.n_reads);
 			CU_ASSERT_EQUAL(e.dma.n_outside, 0);
 			tb_end(&e.t);
 		}
@@ -102,7 +110,8 @@ static void refused_request_tells_why(void)
 		{ { .len = 1, .key = TB_MTT_KEYS << 8 }, XLATE_BAD_KEY },
 		{ { .len = 1, .pd = 1 }, XLATE_BAD_PD },
 		{ { .len = 1, .access = ACCESS_LOCAL_WRITE | ACCESS_REMOTE_READ }, XLATE_OK },
-		{ { .len = 1, .access = ACCESS_LOCAL_WRITE | ACCESS_REMOTE_WRITE }, XLATE_NO_ACCESS },
+		{ { .len = 1, .access = ACCESS_LOCAL_WRITE | ACCESS_REMOTE_WRITE },
+		  XLATE_NO_ACCESS },
 		{ { .len = 1, .key = 1, .pd = 1, .access = 2 }, XLATE_BAD_KEY },
 		{ { .len = 0, .pd = 1, .access = 2 }, XLATE_BAD_PD },
 		{ { .len = 0x4000, .access = 2 }, XLATE_NO_ACCESS },
@@ -184,7 +193,8 @@ static bool lru_use(struct lru *l, unsigned ways, uint64_t tag)
 }
 
 /* Random pages of a few keys; hits counted by lists of 'list_ways' against the block's own. */
-static bool caches_agree_with_lists(const struct block_class *cls, unsigned ways, unsigned list_ways)
+static bool caches_agree_with_lists(const struct block_class *cls, unsigned ways,
+				    unsigned list_ways)
 {
 	static struct lru mpt[2], mtt[4];
 	uint64_t mpt_hits = 0, mtt_hits = 0;
@@ -231,9 +241,12 @@ static void invalidated_key_is_read_again(void)
 
 	EACH_IMPL(cls)
 		for (unsigned is_evicted = 0; is_evicted < 2; is_evicted++) {
-			/* one MPT entry: using key 5 evicts that of key 4, then all sets are walked */
-			tb_mtt_init(&e, cls, SETS("mtt.sets=64", is_evicted ? "mtt.mpt_sets=1" : "mtt.mpt_sets=8",
-						  "mtt.mpt_ways=1"), 0);
+			/* one MPT entry: key 5 evicts key 4, then all sets are walked */
+			tb_mtt_init(&e, cls,
+				    SETS("mtt.sets=64",
+					 is_evicted ? "mtt.mpt_sets=1" : "mtt.mpt_sets=8",
+					 "mtt.mpt_ways=1"),
+				    0);
 			map(4, 0x100000, 0x3000);
 			map(5, 0x200000, 0x3000);
 			for (uint32_t p = 0; p < 3; p++) {
@@ -251,7 +264,7 @@ static void invalidated_key_is_read_again(void)
 			tb_run(&e.t);
 			CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
 			CU_ASSERT_EQUAL(tb_stat(&e.t, "invalidations"), 1);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_misses"), 9);	/* key 5 is still cached */
+			CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_misses"), 9); /* key 5 is still cached */
 			CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_hits"), 3);
 			tb_end(&e.t);
 		}

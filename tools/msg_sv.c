@@ -4,8 +4,8 @@
  *
  *	msg_sv > msg_pkg.sv
  *
- * rnic_msg_pkg: the messages of models/msg.def, as `rnicsim describe --sv` prints them. rnic_pkg: constants
- * of the models' headers. A program of its own, as rnicsim may have the twins in it.
+ * rnic_msg_pkg: the messages of models/msg.def, as `rnicsim describe --sv` prints them. rnic_pkg:
+ * constants of the models' headers. A program of its own, as rnicsim may have the twins in it.
  */
 #include <stdio.h>
 
@@ -43,7 +43,8 @@ static void print_constants(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(c); i++)
-		printf("  localparam logic [%u:0] %s = %u'd%u;\n", c[i].bits - 1, c[i].name, c[i].bits, c[i].value);
+		printf("  localparam logic [%u:0] %s = %u'd%u;\n", c[i].bits - 1, c[i].name,
+		       c[i].bits, c[i].value);
 }
 
 int main(void)

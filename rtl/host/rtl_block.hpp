@@ -2,13 +2,15 @@
 /*
  * rtl_block.hpp - a Verilated module behind struct block_class, once for all blocks
  *
- * A module has, for each row of the block's table: <port>_valid_i/_ready_o/_data_i or _valid_o/_ready_i/
- * _data_o, <parameter>_i, <statistic>_o and <signal>_o; besides clk_i, rst_ni and idle_o. An output port may
- * have <port>_wait_o: "I hold something back until this port is ready". The wrapper lists the pins
- * (add) and says what is special (before_eval, on_push, on_pop); widths come from models/msg.def.
+ * A module has, for each row of the block's table: <port>_valid_i/_ready_o/_data_i or
+ * _valid_o/_ready_i/_data_o, <parameter>_i, <statistic>_o and <signal>_o; besides clk_i, rst_ni
+ * and idle_o. An output port may have <port>_wait_o: "I hold something back until this port is
+ * ready". The wrapper lists the pins (add) and says what is special (before_eval, on_push,
+ * on_pop); widths come from models/msg.def.
  *
- * One step is one clock cycle: drive, settle, push and pop where valid and ready meet, clock, read back.
- * The pins hold their values little-endian, as Verilator stores them on the machines it runs on.
+ * One step is one clock cycle: drive, settle, push and pop where valid and ready meet, clock,
+ * read back. The pins hold their values little-endian, as Verilator stores them on the machines
+ * it runs on.
  */
 #ifndef RTL_HOST_RTL_BLOCK_HPP
 #define RTL_HOST_RTL_BLOCK_HPP
@@ -30,7 +32,7 @@ struct msg_row {
 };
 struct msg_layout {
 	const char *name;
-	std::vector<msg_row> rows; /* the first field is in the lowest bits, as is byte 0 of an array */
+	std::vector<msg_row> rows; /* the first field is in the lowest bits, as is byte 0 */
 };
 
 namespace layout {
@@ -127,19 +129,29 @@ struct port {
 	void pack(const unsigned char *m) const
 	{
 		memset(data->data, 0, data->size);
-		visit([&](size_t at, unsigned pos, unsigned n) { put_bits(data->data, pos, n, m[at]); });
+		visit([&](size_t at, unsigned pos, unsigned n) {
+			put_bits(data->data, pos, n, m[at]);
+		});
 	}
 	void unpack(unsigned char *m) const
 	{
 		memset(m, 0, chan->elem_size);
-		visit([&](size_t at, unsigned pos, unsigned n) { m[at] = get_bits(data->data, pos, n); });
+		visit([&](size_t at, unsigned pos, unsigned n) {
+			m[at] = get_bits(data->data, pos, n);
+		});
 	}
 };
 
 /* Bytes in which Verilator keeps a vector. */
 inline size_t storage(unsigned bits)
 {
-	return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : bits <= 64 ? 8 : (bits + 31) / 32 * 4;
+	size_t bytes = 1;
+
+	if (bits > 64)
+		return (bits + 31) / 32 * 4;
+	while (8 * bytes < bits)
+		bytes *= 2;
+	return bytes;
 }
 
 /* What does not depend on the module's C++ type. */
@@ -200,9 +212,12 @@ protected:
 	struct block *b;
 
 	virtual void eval() = 0;
-	virtual void before_eval() {}			  /* drive pins that belong to no row */
-	virtual void on_push(const port &, void *) {}	  /* complete a message that the module sends */
-	virtual void on_pop(const port &) {}		  /* the module takes the head */
+	/* Drive pins that belong to no row. */
+	virtual void before_eval() {}
+	/* Complete a message that the module sends. */
+	virtual void on_push(const port &, void *) {}
+	/* The module takes the head. */
+	virtual void on_pop(const port &) {}
 
 	template <class Pin> void add(const char *name, Pin &p)
 	{
