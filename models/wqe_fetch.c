@@ -276,8 +276,8 @@ static bool start_dma(struct wqe_fetch *w)
 static uint64_t wqe_fetch_step(struct block *b)
 {
 	struct wqe_fetch *w = (struct wqe_fetch *)b;
-	bool was_idle = w->sq_decode.n == 0;
 	uint64_t next = decode(w);
+	bool was_empty = w->sq_decode.n == 0;	/* then decode had no reason to return */
 	bool is_rsp_free = wqe_fetch_rq_answer(w);
 	bool is_dma_free = start_dma(w);
 	bool is_qpc_free = take_order(w);
@@ -286,7 +286,7 @@ static uint64_t wqe_fetch_step(struct block *b)
 	wqe_fetch_rq_question(w);
 	take_dma_rsp(w);
 	/* What became possible in this step is done in the next, unless something refused. */
-	if (was_idle && w->sq_decode.n)
+	if (was_empty && w->sq_decode.n)
 		next = max_u64(w->decode_free_cyc, b->cycle + 1);
 	if (((w->sq_read.n || w->rq_read.n) && is_dma_free) || (w->rq_answer.n && is_rsp_free) ||
 	    (w->in_flight < w->reads && is_qpc_free && sq_fetch_peek(w->fetch)))
