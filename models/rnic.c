@@ -141,15 +141,23 @@ static const struct field link_fields[] = {
 
 /* ---- profiles ---- */
 
-/* models/profiles beside the program's own folder, so that it works from anywhere. */
+/*
+ * Where profile 'name' is: a path as it stands; a name in $RNICSIM_PROFILES, in models/profiles beside the
+ * program's own folder (so that it works from anywhere), or below the current one.
+ */
 static void profile_path(const char *name, char *path)
 {
+	const char *env = getenv("RNICSIM_PROFILES");
 	char exe[PATH_LEN / 2];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 
 	if (strchr(name, '/')) {
 		snprintf(path, PATH_LEN, "%s", name);
+		return;
+	}
+	if (env) {
+		snprintf(path, PATH_LEN, "%.250s/%.200s.ini", env, name);
 		return;
 	}
 	exe[n > 0 ? n : 0] = '\0';
