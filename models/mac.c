@@ -42,6 +42,7 @@ struct mac {
 	/* state: line free at line_ps + line_rem / rate ps */
 	uint64_t line_ps, line_rem;
 	uint64_t last_bit_ps;	/* end of the frame being sent, while its buffer is held */
+	uint64_t start_cyc;	/* cycle within which the line becomes free */
 	uint32_t sending;	/* buffer being sent, or BUF_NONE */
 	struct rx_slot *rx;	/* ring of rx_slots */
 	uint32_t rx_slots, rx_head, rx_count;
@@ -89,7 +90,7 @@ static void mac_reset(struct block *b)
 {
 	struct mac *m = (struct mac *)b;
 
-	m->line_ps = m->line_rem = m->last_bit_ps = 0;
+	m->line_ps = m->line_rem = m->last_bit_ps = m->start_cyc = 0;
 	m->sending = BUF_NONE;
 	m->rx_head = m->rx_count = m->rx_bytes = 0;
 }
@@ -130,6 +131,7 @@ static void start_frame(struct mac *m, uint32_t buf)
 	m->last_bit_ps = line_free(m);
 	f.last_ps = m->last_bit_ps + m->tx_delay;
 	line_advance(m, GAP_BYTES);
+	m->start_cyc = domain_cycle_at(m->b.dom, m->line_ps + 1) - 1;
 	if (p->is_msg_first)
 		oplog_mark(nic->oplog, p->op, OP_FIRST_BIT, f.first_ps);
 	if (p->is_msg_last)
@@ -153,7 +155,7 @@ static uint64_t send(struct mac *m)
 {
 	struct block *b = &m->b;
 	const struct pkt *in = pkt_peek(m->tx_pkt);
-	uint64_t start_cyc, wake = CYCLE_NEVER;
+	uint64_t wake = CYCLE_NEVER;
 
 	if (m->sending != BUF_NONE && m->last_bit_ps <= b->now_ps)
 		release(m);
@@ -161,10 +163,8 @@ static uint64_t send(struct mac *m)
 		wake = block_cycle_at(b, m->last_bit_ps);
 	if (!in)
 		return wake;
-	/* the cycle within which the line becomes free */
-	start_cyc = domain_cycle_at(b->dom, m->line_ps + 1) - 1;
-	if (start_cyc > b->cycle)
-		return min_u64(wake, start_cyc);
+	if (m->start_cyc > b->cycle)
+		return min_u64(wake, m->start_cyc);
 	if (!chan_can_push(m->tx_frame)) {
 		chan_stall(m->tx_frame);
 		return wake;

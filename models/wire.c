@@ -33,6 +33,7 @@
 /* A frame on its way, with the times of the far end. */
 struct flight {
 	uint64_t first_ps, last_ps;
+	uint64_t due_cyc;	/* of the push that makes it visible at the far end at its last bit */
 	uint32_t buf;
 };
 
@@ -217,10 +218,12 @@ static void damage(struct packet *p, struct rng *r)
 }
 
 /* Sorted by arrival; a frame that arrives with another goes behind it. The ring has room. */
-static void insert(struct lane *l, const struct flight *f)
+static void insert(const struct wire *w, struct lane *l, struct flight *f)
 {
+	uint64_t cyc = domain_cycle_at(w->b.dom, f->last_ps);
 	uint32_t i = l->count++;
 
+	f->due_cyc = cyc ? cyc - 1 : 0;
 	while (i > 0) {
 		const struct flight *before = &l->line[(l->head + i - 1) % l->size];
 
@@ -260,12 +263,14 @@ static void launch(struct wire *w, struct lane *l, const struct frame *in, const
 
 	if (fate->is_corrupted)
 		damage(buf_data(w->b.sim, f.buf), &l->rng);
-	insert(l, &f);
+	insert(w, l, &f);
 	if (fate->is_duplicated) {
 		uint64_t len_ps = in->last_ps - in->first_ps;
 
 		buf_ref(w->b.sim, f.buf);
-		l->repeat = (struct flight){ f.first_ps + len_ps, f.last_ps + len_ps, f.buf };
+		f.first_ps += len_ps;
+		f.last_ps += len_ps;
+		l->repeat = f;
 	}
 	w->corrupted += fate->is_corrupted;
 	w->duplicated += fate->is_duplicated;
@@ -287,7 +292,7 @@ static uint64_t enter_repeat(struct wire *w, struct lane *l)
 	copy->op = copy->rsp_op = OP_NONE;
 	buf_unref(&w->b, l->repeat.buf);
 	l->repeat.buf = BUF_NONE;
-	insert(l, &f);
+	insert(w, l, &f);
 	return w->b.cycle + 1;
 }
 
@@ -327,17 +332,9 @@ static uint64_t enter(struct wire *w, unsigned i, struct chan *in)
 	return l->repeat.buf != BUF_NONE ? b->cycle + 1 : CYCLE_NEVER;
 }
 
-/*
- * The cycle after which the head is due at the far end: pushed then, it is visible at its last bit.
- */
-static uint64_t due(const struct wire *w, const struct lane *l)
+static uint64_t due(const struct lane *l)
 {
-	uint64_t cyc;
-
-	if (l->count == 0)
-		return CYCLE_NEVER;
-	cyc = domain_cycle_at(w->b.dom, l->line[l->head].last_ps);
-	return cyc ? cyc - 1 : 0;
+	return l->count ? l->line[l->head].due_cyc : CYCLE_NEVER;
 }
 
 /* Hand the head to the far end if it is due. True when the far end does not take it. */
@@ -345,7 +342,7 @@ static bool leave(struct wire *w, struct lane *l, struct chan *out)
 {
 	const struct flight *f = &l->line[l->head];
 
-	if (due(w, l) > w->b.cycle)
+	if (due(l) > w->b.cycle)
 		return false;
 	if (!chan_can_push(out)) {
 		chan_stall(out);
@@ -363,7 +360,7 @@ static uint64_t lane_step(struct wire *w, unsigned i, struct chan *in, struct ch
 	bool is_refused = leave(w, l, out);
 	uint64_t wake = enter(w, i, in);
 
-	return is_refused ? wake : min_u64(wake, max_u64(due(w, l), w->b.cycle + 1));
+	return is_refused ? wake : min_u64(wake, max_u64(due(l), w->b.cycle + 1));
 }
 
 static uint64_t wire_step(struct block *b)
