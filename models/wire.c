@@ -33,7 +33,7 @@
 /* A frame on its way, with the times of the far end. */
 struct flight {
 	uint64_t first_ps, last_ps;
-	uint64_t due_cyc;	/* of the push that makes it visible at the far end at its last bit */
+	uint64_t due_cyc;	/* of the push that is seen at the far end at the last bit */
 	uint32_t buf;
 };
 
