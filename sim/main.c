@@ -34,17 +34,15 @@ static void unknown(const char *name)
 	fprintf(stderr, "rnicsim: unknown command '%s'", name);
 	if (near)
 		fprintf(stderr, ", did you mean '%s'?", near);
-	fprintf(stderr, " Allowed:");
+	fprintf(stderr, "%s allowed:", near ? "" : ";");
 	for (size_t i = 0; i < n; i++)
 		fprintf(stderr, " %s", names[i]);
 	fprintf(stderr, "\n");
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv, struct err *e)
 {
-	struct err e = { 0 };
 	const struct command *c;
-	int status;
 
 	if (argc < 2) {
 		usage(stderr);
@@ -59,13 +57,20 @@ int main(int argc, char **argv)
 		unknown(argv[1]);
 		return EXIT_BAD_INPUT;
 	}
-	status = c->run(argc - 1, argv + 1, &e);
-	fflush(stdout);
+	return c->run(argc - 1, argv + 1, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = { 0 };
+	int status = run(argc, argv, &e);
+	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+
 	if (e.is_set) {
 		fprintf(stderr, "%s\n", e.text);
 		return EXIT_BAD_INPUT;
 	}
-	if (ferror(stdout)) {
+	if (!is_written) {
 		fprintf(stderr, "rnicsim: cannot write to the standard output\n");
 		return EXIT_BAD_INPUT;
 	}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_main.c - the program as its user meets it: messages, exit statuses, files
+ *
+ * Runs the rnicsim, and the one with sanitizers, that stand beside the test program.
+ */
+#include <CUnit/CUnit.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/err.h"
+#include "sim/units.h"
+#include "testbench/tb_file.h"
+
+#define MAX_ARGS 24
+
+static const char *const programs[] = { "rnicsim", "rnicsim-san" };
+
+static const char setup[] =
+	"rnicsim-trace 1\n"
+	"host h0\n"
+	"host h1\n"
+	"mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n"
+	"mr h1 dst va=0x20000000 len=64KiB access=lw,rw fill=zero\n"
+	"qp h0 q0 type=RC peer=h1.q0 mtu=1024\n"
+	"qp h1 q0 type=RC peer=h0.q0 mtu=1024\n"
+	"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:3000 remote=dst:0\n"
+	"expect h0.q0 id=1 status=SUCCESS\n";
+
+/* What a program said, and how it ended. */
+struct ended {
+	int status;
+	char *out, *err;
+};
+
+/* ---- running ---- */
+
+/* Path of a program beside this one; false when it was not built. */
+static bool find_program(const char *name, char *path, size_t len)
+{
+	ssize_t n = readlink("/proc/self/exe", path, len - 1);
+
+	CU_ASSERT_FATAL(n > 0);
+	path[n] = '\0';
+	snprintf(strrchr(path, '/') + 1, len - (size_t)(strrchr(path, '/') + 1 - path), "%s", name);
+	return access(path, X_OK) == 0;
+}
+
+/* "run @a.ini --quiet" to arguments, '@' being the scratch directory. */
+static void split(const char *args, char *program, char *argv[MAX_ARGS])
+{
+	size_t n = 0;
+
+	argv[n++] = program;
+	while (*args && n < MAX_ARGS - 1) {
+		size_t len = strcspn(args, " ");
+		const char *at = memchr(args, '@', len);
+		char *to = argv[n++] = x_calloc(1, len + 512);
+
+		if (at)
+			snprintf(to, len + 512, "%.*s%s%.*s", (int)(at - args), args, tb_path(""), (int)(args + len - at - 1),
+				 at + 1);
+		else
+			memcpy(to, args, len);
+		args += len + (args[len] == ' ');
+	}
+	argv[n] = NULL;
+}
+
+static struct ended run_to(char *program, const char *args, const char *out)
+{
+	char *argv[MAX_ARGS], *err = x_strdup(tb_path("stderr"));
+	struct ended r;
+	int status;
+	pid_t pid;
+
+	split(args, program, argv);
+	fflush(NULL);
+	pid = fork();
+	CU_ASSERT_FATAL(pid >= 0);
+	if (pid == 0) {
+		int o = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		int e = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+		if (dup2(o, STDOUT_FILENO) >= 0 && dup2(e, STDERR_FILENO) >= 0)
+			execv(program, argv);
+		_exit(127);
+	}
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
+	r = (struct ended){ .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .err = tb_read(err) };
+	if (strcmp(out, "/dev/full") != 0)
+		r.out = tb_read(out);
+	for (char **a = argv + 1; *a; a++)
+		free(*a);
+	free(err);
+	return r;
+}
+
+static struct ended run(char *program, const char *args)
+{
+	char *out = x_strdup(tb_path("stdout"));
+	struct ended r = run_to(program, args, out);
+
+	free(out);
+	return r;
+}
+
+static void release(struct ended *r)
+{
+	free(r->out);
+	free(r->err);
+}
+
+/* Call 'check' for each program that was built; the plain one must be there. */
+static void for_each_program(void (*check)(char *program))
+{
+	char path[512];
+
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+		if (find_program(programs[i], path, sizeof(path)))
+			check(path);
+		else if (i == 0)
+			CU_FAIL("the program is not beside its test");
+	}
+}
+
+/* ---- files ---- */
+
+static void write_text(const char *name, const char *text)
+{
+	tb_write(name, text, strlen(text));
+}
+
+static void write_inputs(void)
+{
+	char text[1024];
+
+	write_text("ok.trace", setup);
+	snprintf(text, sizeof(text), "%sexpect mem h1 dst:0:3000 == h0 src:1:3000\n", setup);
+	write_text("false.trace", text);
+	snprintf(text, sizeof(text), "%spsot h0.q0 id=2 op=RDMA_WRITE sge=src:0:8 remote=dst:0\n", setup);
+	write_text("bad.trace", text);
+	write_text("ok.ini", "[scenario]\ntrace = ok.trace\n");
+	write_text("false.ini", "[scenario]\ntrace = false.trace\n");
+	write_text("bad.ini", "[scenario]\ntrace = bad.trace\n");
+	write_text("gone.ini", "[scenario]\ntrace = gone.trace\n");
+	write_text("none.ini", "[mtt]\nways = 2\n");
+	write_text("line.ini", "[scenario]\ntrace = ok.trace\n\nthis is not a setting\n");
+	write_text("range.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nways = 1000\n");
+	write_text("key.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nwayz = 4\n");
+	write_text("section.ini", "[scenario]\ntrace = ok.trace\n[mtd]\nways = 4\n");
+	write_text("binary.ini", "[scenario]\ntrace = ok.trace\n\001\002\003\n");
+	write_text("stdout", "");
+	write_text("stderr", "");
+}
+
+/* Files in the folder 'name' of the scratch directory; -1 when there is none. Removed as well when asked for. */
+static int files_in(const char *name, bool is_removed)
+{
+	char *path = x_strdup(tb_path(name));
+	DIR *l = opendir(path);
+	struct dirent *d;
+	int n = l ? 0 : -1;
+
+	while (l && (d = readdir(l)) != NULL) {
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+			continue;
+		n++;
+		if (is_removed)
+			unlinkat(dirfd(l), d->d_name, 0);
+	}
+	if (l)
+		closedir(l);
+	if (is_removed)
+		rmdir(path);
+	free(path);
+	return n;
+}
+
+/* ---- mistakes ---- */
+
+static const struct mistake {
+	const char *args, *text;	/* text: in what stderr says */
+} mistakes[] = {
+	{ "", "usage: rnicsim COMMAND" },
+	{ "runn", "unknown command 'runn', did you mean 'run'?" },
+	{ "--frob", "unknown command '--frob'" },
+	/* scenario files */
+	{ "run", "which scenario?" },
+	{ "run @gone.txt", "/gone.txt: cannot open: No such file or directory" },
+	{ "run @", "cannot read: Is a directory" },
+	{ "run @ok.ini @ok.ini", "one scenario at a time" },
+	{ "run @none.ini", "/none.ini: [scenario] names no trace" },
+	{ "run @line.ini", "/line.ini:4: 'this is not a setting' is neither" },
+	{ "run @range.ini", "/range.ini:4: mtt.ways = 1000 is out of range" },
+	{ "run @key.ini", "/key.ini:4: unknown key 'wayz' in [mtt]; nearest is 'ways'" },
+	{ "run @section.ini", "/section.ini:4: unknown section [mtd]; nearest is [mtt]" },
+	{ "run @binary.ini", "/binary.ini:3: byte 0x01 is not text" },
+	/* traces */
+	{ "run @gone.ini", "/gone.trace: cannot open: No such file or directory" },
+	{ "run @bad.ini", "/bad.trace:10: unknown record 'psot', did you mean 'post'?" },
+	{ "run @ok.ini --trace @gone.trace", "/gone.trace: cannot open" },
+	{ "trace", "usage: rnicsim trace" },
+	{ "trace check @gone.trace", "/gone.trace: cannot open" },
+	{ "trace check @bad.trace", "/bad.trace:10: unknown record 'psot'" },
+	{ "trace gen --ops sing -o @x.trace", "--ops sing: must be" },
+	{ "trace gen --cuont 4 -o @x.trace", "unknown option '--cuont', did you mean '--count'?" },
+	{ "trace gen --count 0 -o @x.trace", "--count 0: must be 1 to" },
+	{ "trace gen -o @no/x.trace", "/no/x.trace: cannot write: No such file or directory" },
+	{ "trace convert @gone.jsonl -o @x.trace", "/gone.jsonl: cannot open" },
+	/* options */
+	{ "run @ok.ini --wavee x", "unknown option '--wavee', did you mean '--wave'?" },
+	{ "run @ok.ini --wave", "--wave wants a value" },
+	{ "run @ok.ini --set", "--set wants a value" },
+	{ "run @ok.ini --order sideways", "allowed: forward, reversed, shuffled" },
+	{ "run @ok.ini --until 5", "must be a time such as 2us" },
+	{ "run @ok.ini --seed x", "must be a whole number" },
+	{ "run @ok.ini --set nonsense", "'nonsense' is not section.key=value" },
+	{ "run @ok.ini --set =", "'=' is not section.key=value" },
+	{ "run @ok.ini --set mtt.ways=", "'mtt.ways=' is not section.key=value" },
+	{ "run @ok.ini --set mtt.ways=1000", "mtt.ways = 1000 is out of range; must be a whole number from 1 to" },
+	{ "run @ok.ini --set mtt.ways=four", "mtt.ways = four must be a whole number" },
+	{ "run @ok.ini --set mtt.wayz=4", "unknown key 'wayz' in [mtt]; nearest is 'ways'; allowed: " },
+	{ "run @ok.ini --set mtd.ways=4", "unknown section [mtd]; nearest is [mtt]" },
+	{ "run @ok.ini --set nic7.mtt.ways=4", "unknown section [nic7.mtt]" },
+	{ "run @ok.ini --set mtt.impl=verilog", "mtt.impl = verilog must be c or rtl" },
+	{ "run @ok.ini --set nic.profile=abacus", "there is no profile 'abacus'" },
+	{ "describe abacus", "unknown block 'abacus'; allowed: " },
+	/* outputs */
+	{ "run @ok.ini -o @ok.ini/x", "cannot make the folder: Not a directory" },
+	{ "run @ok.ini --wave @x.wav", "/x.wav: unknown kind of waveform" },
+	{ "run @ok.ini --wave @no/x.vcd", "/no/x.vcd: cannot be written: No such file or directory" },
+	{ "run @ok.ini --pcap @no/x.pcapng", "/no/x.pcapng: cannot write: No such file or directory" },
+	{ "run @ok.ini --timeline @no/x.json", "/no/x.json: cannot write: No such file or directory" },
+	{ "run @ok.ini --pcap /dev/full", "/dev/full: cannot write: No space left on device" },
+	{ "run @ok.ini --timeline /dev/full", "/dev/full: cannot write: No space left on device" },
+	{ "run @bad.ini --wave @x.vcd --pcap @x.pcapng --timeline @x.json", "/bad.trace:10: " },
+};
+
+static void check_mistakes(char *program)
+{
+	unsigned files;
+
+	write_inputs();
+	files = tb_count_files("");
+	for (size_t i = 0; i < ARRAY_LEN(mistakes); i++) {
+		const struct mistake *m = &mistakes[i];
+		struct ended r = run(program, m->args);
+
+		CU_ASSERT_EQUAL(r.status, 2);
+		CU_ASSERT_PTR_NOT_NULL(strstr(r.err, m->text));
+		CU_ASSERT_STRING_EQUAL(r.out, "");
+		CU_ASSERT_EQUAL(tb_count_files(""), files);
+		if (r.status != 2 || !strstr(r.err, m->text) || tb_count_files("") != files)
+			fprintf(stderr, "\n%s %s: status %d: %s\n", program, m->args, r.status, r.err);
+		release(&r);
+	}
+}
+
+static void main_mistakes_are_named_and_leave_no_file(void)
+{
+	for_each_program(check_mistakes);
+}
+
+static void check_full_output(char *program)
+{
+	static const char *const args[] = { "run @ok.ini", "describe", "describe mtt", "trace gen --count 5",
+					    "trace info @ok.trace", "help" };
+
+	write_inputs();
+	for (size_t i = 0; i < ARRAY_LEN(args); i++) {
+		struct ended r = run_to(program, args[i], "/dev/full");
+
+		CU_ASSERT_EQUAL(r.status, 2);
+		CU_ASSERT_PTR_NOT_NULL(strstr(r.err, "standard output"));
+		release(&r);
+	}
+}
+
+static void main_full_standard_output_is_a_mistake(void)
+{
+	for_each_program(check_full_output);
+}
+
+/* ---- files of a run ---- */
+
+static void check_good_run(char *program)
+{
+	static const char *const files[] = { "ops.csv", "recvs.csv", "summary.json", "run.json", "w.vcd", "w.gtkw",
+					     "p.pcapng", "t.json" };
+	struct ended r;
+	char name[32];
+
+	write_inputs();
+	r = run(program, "run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
+	CU_ASSERT_EQUAL(r.status, 0);
+	CU_ASSERT_STRING_EQUAL(r.err, "");
+	CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "RDMA_WRITE"));
+	release(&r);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		struct stat st;
+
+		snprintf(name, sizeof(name), "out/%s", files[i]);
+		CU_ASSERT_EQUAL(stat(tb_path(name), &st), 0);
+		CU_ASSERT(st.st_size > 0);
+	}
+	CU_ASSERT_EQUAL(files_in("out", true), ARRAY_LEN(files));
+}
+
+static void main_good_run_makes_its_files_and_no_other(void)
+{
+	for_each_program(check_good_run);
+}
+
+static void check_false_expect(char *program)
+{
+	struct ended r;
+
+	write_inputs();
+	r = run(program, "run @false.ini -o @out");
+	CU_ASSERT_EQUAL(r.status, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "/false.trace:10: "));
+	release(&r);
+	CU_ASSERT_EQUAL(files_in("out", true), 4);
+}
+
+static void main_false_expect_is_status_1(void)
+{
+	for_each_program(check_false_expect);
+}
+
+/* A folder where summary.json should go: that is found out last, and takes all the others with it. */
+static void check_late_refusal(char *program)
+{
+	struct ended r;
+
+	write_inputs();
+	CU_ASSERT_EQUAL(mkdir(tb_path("out"), 0700), 0);
+	CU_ASSERT_EQUAL(mkdir(tb_path("out/summary.json"), 0700), 0);
+	r = run(program, "run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
+	CU_ASSERT_EQUAL(r.status, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(r.err, "/out/summary.json: cannot write: is a directory"));
+	release(&r);
+	CU_ASSERT_EQUAL(rmdir(tb_path("out/summary.json")), 0);
+	CU_ASSERT_EQUAL(files_in("out", true), 0);
+}
+
+static void main_result_in_the_way_leaves_no_file(void)
+{
+	for_each_program(check_late_refusal);
+}
+
+static void check_help(char *program)
+{
+	static const char *const args[] = { "help", "--help", "-h" };
+
+	for (size_t i = 0; i < ARRAY_LEN(args); i++) {
+		struct ended r = run(program, args[i]);
+
+		CU_ASSERT_EQUAL(r.status, 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "rnicsim run SCENARIO.ini"));
+		CU_ASSERT_STRING_EQUAL(r.err, "");
+		release(&r);
+	}
+}
+
+static void main_help_is_no_mistake(void)
+{
+	for_each_program(check_help);
+}
+
+CU_TestInfo test_main_tests[] = {
+	{ "mistakes are named and leave no file", main_mistakes_are_named_and_leave_no_file },
+	{ "full standard output is a mistake", main_full_standard_output_is_a_mistake },
+	{ "good run makes its files and no other", main_good_run_makes_its_files_and_no_other },
+	{ "false expect is status 1", main_false_expect_is_status_1 },
+	{ "result in the way leaves no file", main_result_in_the_way_leaves_no_file },
+	{ "help is no mistake", main_help_is_no_mistake },
+	CU_TEST_INFO_NULL
+};
