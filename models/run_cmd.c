@@ -160,7 +160,8 @@ static enum sim_end run_every_cycle(struct run *u)
 		end = sim_run(s);
 		if (end != SIM_END_UNTIL || s->until_ps == limit)
 			return end;
-		if (u->r.system->is_eof && system_unfinished(u->r.system, &host, &qp) == 0 && is_drained(s))
+		if (u->r.system->is_eof && system_unfinished(u->r.system, &host, &qp) == 0 && is_drained(s) &&
+		    !system_has_future(u->r.system, s->now_ps))
 			quiet++;
 		else
 			quiet = 0;

@@ -55,6 +55,9 @@ uint64_t system_unfinished(const struct system *s, uint32_t *host, uint32_t *qp)
 /* Sort the `expect`s that speak of an id, so that a record finds its own when it is read. */
 void system_index_expects(struct system *s);
 
+/* Whether a record waits for its time, which lies after 'now_ps'. */
+bool system_has_future(const struct system *s, uint64_t now_ps);
+
 /* ---- for the workload ---- */
 
 /* The work request of a record for its next post; segments go to 'sge' (MAX_SGE of them). */

@@ -305,6 +305,14 @@ void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t s
 
 /* ---- the end ---- */
 
+static bool all_unsignaled(const struct wr_ring *r)
+{
+	for (uint32_t i = r->tail; i != r->head; i++)
+		if (r->entry[i & r->mask].is_signaled)
+			return false;
+	return true;
+}
+
 /* What record 'c', the first in the file that is left, waits for. */
 static void wait_reason(const struct system *s, const struct rec *c, char *text, size_t len)
 {
@@ -320,7 +328,9 @@ static void wait_reason(const struct system *s, const struct rec *c, char *text,
 	if (c->kind == REC_POST && c->done)
 		snprintf(text, len, "completions of its own: %" PRIu64 " of %" PRIu64 " are posted", c->done, c->repeat);
 	else if (c->kind == REC_POST)
-		snprintf(text, len, "room in the send queue");
+		snprintf(text, len, "room in the send queue%s",
+			 all_unsignaled(&s->hosts[c->host].qp[c->qpi].sq)
+				 ? ", where all requests are unsignaled, so that no completion makes room" : "");
 	else
 		snprintf(text, len, "room in the receive queue");
 }
@@ -345,6 +355,17 @@ bool feed_blocked(const struct system *s, struct err *e)
 			       "records behind one that waits", s->recs.in_use, why, s->recs.window);
 	return err_set(e, s->trace->path, first->line, "nothing is left to do, but this record waits for %s (%u record%s left)",
 		       why, s->recs.in_use, s->recs.in_use == 1 ? "" : "s");
+}
+
+bool system_has_future(const struct system *s, uint64_t now_ps)
+{
+	for (uint32_t h = 1; h <= s->recs.n_slots; h++) {
+		const struct rec *c = rec_at(&s->recs, h);
+
+		if (c->is_used && c->is_ready && c->start_ps > now_ps)
+			return true;
+	}
+	return false;
 }
 
 uint64_t system_unfinished(const struct system *s, uint32_t *host, uint32_t *qp)

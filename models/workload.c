@@ -8,7 +8,8 @@
  *
  * Each QP runs its records in file order; among QPs the earliest start goes first, then the file's order. A post
  * that finds the queue full, or its window, waits (a program would poll and try again) and rings for what `more`
- * left unrung; a receive that finds the queue full waits apart, so that it does not hold up its QP's sends.
+ * left unrung. A receive waits for room apart, so that it does not hold up its QP's sends; so do those without at,
+ * after or delay from the moment they are read, unless a receive before them waits for its time.
  * Stores to memory (`mem`) and `dereg` belong to no queue and wait for themselves only.
  *
  * Each CQ that has something outstanding is polled: one poll a CQ waits at the memory until a completion is
@@ -82,6 +83,12 @@ static void make_ready(struct workload *w, struct host *h, uint32_t handle)
 		ready_push(r, &w->ready, handle);
 }
 
+/* A receive that is in force from the start, unless one before it in its QP waits. */
+static bool is_in_force(const struct work_queue *q, const struct rec *c)
+{
+	return c->kind == REC_RECV && q->n_recvs == 0 && !c->n_dep && !c->at_ps && !c->delay_ps;
+}
+
 static void arrive(struct workload *w, struct host *h, uint32_t handle)
 {
 	struct recs *r = &h->system->recs;
@@ -92,11 +99,16 @@ static void arrive(struct workload *w, struct host *h, uint32_t handle)
 	if (is_queued(c)) {
 		struct work_queue *q = &w->wq[c->qpi];
 
+		if (is_in_force(q, c)) {
+			workload_park(w, h, handle);
+			return;
+		}
 		if (q->head)
 			rec_at(r, q->tail)->next = handle;
 		else
 			q->head = handle;
 		q->tail = handle;
+		q->n_recvs += c->kind == REC_RECV;
 	}
 	if (c->n_wait == 0 && !c->is_inboxed)
 		make_ready(w, h, handle);

@@ -11,6 +11,7 @@
 /* A QP's records. */
 struct work_queue {
 	uint32_t head, tail;	/* in file order */
+	uint32_t n_recvs;	/* receives among them */
 	uint32_t parked, parked_tail; /* receives that wait for room */
 	bool is_blocked;	/* the first waits for room or its window */
 	bool is_parked_ready;	/* the first parked one is among those that can run */
@@ -61,6 +62,9 @@ void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi);
 
 /* Run a record that was taken from the ready ones. */
 void workload_run(struct workload *w, struct host *h, uint32_t handle);
+
+/* A receive is to be posted as soon as there is room, behind those that wait for it already. */
+void workload_park(struct workload *w, struct host *h, uint32_t handle);
 
 /* A receive of this QP was retired: the first parked one may have room now. */
 void workload_unpark(struct workload *w, struct host *h, struct work_queue *q);

@@ -11,6 +11,7 @@ static void next_of_queue(struct workload *w, struct host *h, struct work_queue 
 {
 	struct recs *r = &h->system->recs;
 
+	q->n_recvs -= rec_at(r, q->head)->kind == REC_RECV;
 	q->head = rec_at(r, q->head)->next;
 	if (q->head && rec_at(r, q->head)->is_ready)
 		ready_push(r, &w->ready, q->head);
@@ -71,33 +72,13 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 	rec_free(r, handle, &w->b);
 }
 
-static void park(struct workload *w, struct host *h, uint32_t handle)
-{
-	struct recs *r = &h->system->recs;
-	struct rec *c = rec_at(r, handle);
-	struct work_queue *q = &w->wq[c->qpi];
-
-	next_of_queue(w, h, q);
-	c->is_parked = true;
-	c->next = REC_NONE;
-	if (q->parked)
-		rec_at(r, q->parked_tail)->next = handle;
-	else
-		q->parked = handle;
-	q->parked_tail = handle;
-}
-
 /* True when it was posted or refused, false when it has to wait for room. */
-static bool run_recv(struct workload *w, struct host *h, uint32_t handle)
+static bool run_recv(struct workload *w, struct host *h, const struct rec *c)
 {
-	struct rec *c = rec_at(&h->system->recs, handle);
-	struct work_queue *q = &w->wq[c->qpi];
 	struct sge sge[MAX_SGE];
 	struct recv_wr wr;
 	int err;
 
-	if (q->parked && !c->is_parked)
-		return false;
 	rec_recv_wr(c, sge, &wr);
 	err = verbs_check_recv(h, c->qpi, &wr);
 	if (err == ENOMEM)
@@ -124,27 +105,40 @@ void workload_unpark(struct workload *w, struct host *h, struct work_queue *q)
 	ready_push(&h->system->recs, &w->ready, q->parked);
 }
 
+void workload_park(struct workload *w, struct host *h, uint32_t handle)
+{
+	struct recs *r = &h->system->recs;
+	struct rec *c = rec_at(r, handle);
+	struct work_queue *q = &w->wq[c->qpi];
+
+	c->is_parked = true;
+	c->next = REC_NONE;
+	if (q->parked)
+		rec_at(r, q->parked_tail)->next = handle;
+	else
+		q->parked = handle;
+	q->parked_tail = handle;
+	workload_unpark(w, h, q);
+}
+
+/* A receive's turn in its QP, or in those that wait for room. */
 static void run_queued_recv(struct workload *w, struct host *h, uint32_t handle)
 {
 	struct recs *r = &h->system->recs;
 	struct rec *c = rec_at(r, handle);
 	struct work_queue *q = &w->wq[c->qpi];
 
-	if (!run_recv(w, h, handle)) {
-		if (c->is_parked)
-			q->is_parked_ready = false;
-		else
-			park(w, h, handle);
+	if (!c->is_parked) {
+		next_of_queue(w, h, q);
+		workload_park(w, h, handle);
 		return;
 	}
-	if (c->is_parked) {
-		q->is_parked_ready = false;
-		q->parked = c->next;
-		workload_unpark(w, h, q);
-	} else {
-		next_of_queue(w, h, q);
-	}
+	q->is_parked_ready = false;
+	if (!run_recv(w, h, c))
+		return;
+	q->parked = c->next;
 	rec_free(r, handle, &w->b);
+	workload_unpark(w, h, q);
 }
 
 /* ---- stores of the program, regions that go ---- */
