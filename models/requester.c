@@ -38,10 +38,12 @@ static const struct field requester_fields[] = {
 	PORT_IN(T, rx, rx_pkt, "acknowledgements and responses"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of writes of response data"),
+	PORT_IN(T, peer_error, qp_error, "QPs that the responder put into Error"),
 	PORT_OUT(T, job, tx_job, "runs of packets"),
 	PORT_OUT(T, credit, sq_credit, "WQEs released, to the scheduler"),
 	PORT_OUT(T, cqe, cqe_req, "completions"),
 	PORT_OUT(T, dma_req, dma_req, "writes of response data"),
+	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
 	STAT(T, wqes, "WQE", "WQEs taken"),
 	STAT(T, jobs, "job", "jobs sent"),
 	STAT(T, packets, "pkt", "packets in these jobs"),
@@ -152,6 +154,30 @@ void req_try_retire(struct requester *r, uint32_t qpi)
 		qp_list_add(&r->retire, qpi);
 }
 
+/* The QP is in Error: nothing is sent, expected or timed any more, and what it holds is flushed. */
+static void enter_error(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	q->is_error = true;
+	q->is_rnr_wait = false;
+	q->top_psn = q->done_psn = q->una;
+	req_timer_stop(r, qpi);
+}
+
+static void take_peer_error(struct requester *r)
+{
+	const struct qp_error *m = qp_error_peek(r->peer_error);
+
+	if (!m)
+		return;
+	if (!r->qp[m->qpi].is_error) {
+		enter_error(r, m->qpi);
+		req_try_retire(r, m->qpi);
+	}
+	chan_pop(r->peer_error);
+}
+
 static void push_cqe(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint8_t syndrome)
 {
 	cqe_req_push(r->cqe, &(struct cqe_req){
@@ -180,17 +206,17 @@ static uint64_t retire(struct requester *r)
 		return chan_stall(r->cqe);
 	if (!chan_can_push(r->credit))
 		return chan_stall(r->credit);
+	if (syndrome && !q->is_error && !chan_can_push(r->error))
+		return chan_stall(r->error);
 	if (w->w.signaled || syndrome)
 		push_cqe(r, qpi, w, syndrome);
 	sq_credit_push(r->credit, &(struct sq_credit){ .qpi = qpi, .n_wqe = 1 });
 	buf_unref(&r->b, w->w.buf);
-	if (syndrome) {
-		r->errors += !q->is_error;
-		r->flushed += q->is_error;
-		q->is_error = true;
-		q->is_rnr_wait = false;
-		q->top_psn = q->done_psn = q->una;
-		req_timer_stop(r, qpi);
+	r->flushed += q->is_error;
+	if (syndrome && !q->is_error) {
+		r->errors++;
+		enter_error(r, qpi);
+		qp_error_push(r->error, &(struct qp_error){ .qpi = qpi });
 	}
 	q->head++;
 	r->n_held--;
@@ -205,6 +231,7 @@ static uint64_t requester_step(struct block *b)
 	uint64_t next = CYCLE_NEVER;
 
 	req_timer_step(r);
+	take_peer_error(r);
 	req_take_dma_rsp(r);
 	req_take_job_done(r);
 	req_take_rx(r);

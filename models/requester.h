@@ -74,8 +74,8 @@ struct requester {
 	uint64_t rnr_25;
 	bool credits;
 	/* ports */
-	struct chan *wqe, *rx, *job_done, *dma_rsp;
-	struct chan *job, *credit, *cqe, *dma_req;
+	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error;
+	struct chan *job, *credit, *cqe, *dma_req, *error;
 	/* state */
 	struct req_qp *qp;
 	struct qp_list ready;	/* QPs that can send */

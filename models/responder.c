@@ -41,6 +41,9 @@ static const struct field responder_fields[] = {
 		   "documented: rxe does, IBTA vol. 1 9.7.5.2.8 does not"),
 	PARAM_BOOL(T, long_send_remote_op, false, "a SEND too long for its receive is a remote operational error",
 		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request"),
+	PARAM_BOOL(T, recv_remote_access, false,
+		   "a WRITE refused for its key ends the receive it took with a remote access error",
+		   "documented: rxe; IBTA vol. 1 11.6.2: local access error"),
 	PARAM_BOOL(T, dup_needs_ack_req, false, "acknowledge duplicates only when they ask for it",
 		   "declared: IBTA vol. 1 C9-105 leaves both"),
 	PORT_IN(T, rx, rx_pkt, "requests"),
@@ -49,6 +52,7 @@ static const struct field responder_fields[] = {
 	PORT_IN(T, atomic_rsp, atomic_rsp, "atomics done"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
 	PORT_IN(T, dma_rsp, dma_rsp, "payload writes posted"),
+	PORT_IN(T, peer_error, qp_error, "QPs that the requester put into Error"),
 	PORT_OUT(T, rq_req, rq_req, "receive WQEs wanted"),
 	PORT_OUT(T, xlate_req, xlate_req, "ranges to be checked"),
 	PORT_OUT(T, atomic_req, atomic_req, "atomics to be done"),
@@ -56,6 +60,7 @@ static const struct field responder_fields[] = {
 	PORT_OUT(T, ack, pkt, "ACK and NAK packets"),
 	PORT_OUT(T, cqe, cqe_req, "receive completions"),
 	PORT_OUT(T, dma_req, dma_req, "payload writes"),
+	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
 	STAT(T, packets, "pkt", "request packets taken"),
 	STAT(T, messages, "msg", "messages completed"),
 	STAT(T, dropped, "pkt", "packets dropped: QP in error, not a request, or a duplicate no longer known"),
@@ -64,7 +69,7 @@ static const struct field responder_fields[] = {
 	STAT(T, acks_sent, "pkt", "ACKs sent"),
 	STAT(T, naks_sent, "pkt", "NAKs sent, RNR NAKs among them"),
 	STAT(T, rnr_naks, "pkt", "packets that met no receive WQE"),
-	STAT(T, errors, "event", "errors that stopped a QP"),
+	STAT(T, errors_found, "event", "errors that stopped a QP"),
 	STAT(T, reads, "msg", "READs executed"),
 	STAT(T, atomics, "msg", "ATOMICs executed"),
 	STAT(T, replays, "msg", "READs and ATOMICs answered again"),
@@ -96,6 +101,7 @@ static void responder_build(struct block *b)
 	r->delayed_links = block_alloc(b, n, sizeof(uint32_t));
 	r->stream_links = block_alloc(b, n, sizeof(uint32_t));
 	r->flush_links = block_alloc(b, n, sizeof(uint32_t));
+	r->error_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ctx_links = block_alloc(b, r->contexts, sizeof(uint32_t));
 	r->ack_pool = pool_create(b, r->ack_buffers, packet_buf_size(0));
 }
@@ -126,6 +132,7 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->delayed, r->delayed_links, nic->n_qp);
 	qp_list_init(&r->streams, r->stream_links, nic->n_qp);
 	qp_list_init(&r->flush, r->flush_links, nic->n_qp);
+	qp_list_init(&r->errors, r->error_links, nic->n_qp);
 	/* a context wants one port at a time: the lists share their links */
 	qp_list_init(&r->want_recv, r->ctx_links, r->contexts);
 	qp_list_init(&r->want_xlate, r->ctx_links, r->contexts);
@@ -148,6 +155,40 @@ void rsp_ctx_done(struct responder *r, struct rsp_ctx *c)
 	c->next = r->free_ctx;
 	r->free_ctx = (uint32_t)(c - r->ctx);
 	r->n_ctx--;
+}
+
+void rsp_enter_error(struct responder *r, uint32_t qpi)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+
+	if (q->is_error)
+		return;
+	q->is_error = true;
+	r->errors_found++;
+	qp_list_add(&r->errors, qpi);
+}
+
+/* The requester's half failed: the receive half follows, and need not say so. */
+static void take_peer_error(struct responder *r)
+{
+	const struct qp_error *m = qp_error_peek(r->peer_error);
+
+	if (!m)
+		return;
+	r->qp[m->qpi].is_error = true;
+	rsp_unpark(r, m->qpi);
+	rsp_try_flush(r, m->qpi);
+	chan_pop(r->peer_error);
+}
+
+static uint64_t report_error(struct responder *r)
+{
+	if (!r->errors.n)
+		return CYCLE_NEVER;
+	if (!chan_can_push(r->error))
+		return chan_stall(r->error);
+	qp_error_push(r->error, &(struct qp_error){ .qpi = qp_list_take(&r->errors) });
+	return r->errors.n ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
 void rsp_unpark(struct responder *r, uint32_t qpi)
@@ -235,6 +276,7 @@ static uint64_t responder_step(struct block *b)
 	bool was_full = r->free_ctx == r->contexts;
 	uint64_t next;
 
+	take_peer_error(r);
 	rsp_take_job_done(r);
 	rsp_take_dma_rsp(r);
 	rsp_take_recv(r);
@@ -247,6 +289,7 @@ static uint64_t responder_step(struct block *b)
 	next = min_u64(next, ask(r));
 	next = min_u64(next, rsp_flush(r));
 	next = min_u64(next, rsp_commit(r));	/* behind what makes entries */
+	next = min_u64(next, report_error(r));
 	next = min_u64(next, rsp_send_job(r));
 	next = min_u64(next, rsp_send_ack(r));
 	if (r->run.n || r->flush.n || (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))

@@ -114,10 +114,11 @@ struct responder {
 	/* parameters */
 	uint32_t contexts, writes, burst, ack_buffers, ack_count;
 	uint64_t ack_delay;
-	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op, dup_needs_ack_req;
+	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
+	bool recv_remote_access, dup_needs_ack_req;
 	/* ports */
-	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp;
-	struct chan *rq_req, *xlate_req, *atomic_req, *job, *ack, *cqe, *dma_req;
+	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp, *peer_error;
+	struct chan *rq_req, *xlate_req, *atomic_req, *job, *ack, *cqe, *dma_req, *error;
 	/* state */
 	struct rsp_qp *qp;
 	struct rsp_ctx *ctx;
@@ -128,14 +129,15 @@ struct responder {
 	struct qp_list delayed;	/* QPs whose ACK waits for company */
 	struct qp_list streams;	/* QPs with responses to send */
 	struct qp_list flush;	/* QPs in error with receives to flush */
-	uint32_t *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links;
+	struct qp_list errors;	/* QPs in error that the requester does not know of */
+	uint32_t *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links, *error_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
 	struct pool *ack_pool;
 	uint32_t n_ctx;
 	/* statistics */
 	uint64_t packets, messages, dropped, duplicates, gaps, acks_sent, naks_sent, rnr_naks;
-	uint64_t errors, reads, atomics, replays, flushed;
+	uint64_t errors_found, reads, atomics, replays, flushed;
 };
 
 static inline const struct qp_attr *rsp_attr(const struct responder *r, uint32_t qpi)
@@ -159,6 +161,9 @@ extern const uint8_t rsp_class_access[RSP_CLASSES];
 
 /* The QP's first packet is finished: release it and look at the next one. */
 void rsp_ctx_done(struct responder *r, struct rsp_ctx *c);
+
+/* The QP executes nothing more. */
+void rsp_enter_error(struct responder *r, uint32_t qpi);
 
 /* The QP's first packet, if it is parked, is looked at again. */
 void rsp_unpark(struct responder *r, uint32_t qpi);

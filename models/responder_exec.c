@@ -30,15 +30,19 @@ void rsp_fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome, uint8_t
 {
 	struct rsp_qp *q = &r->qp[c->m.qpi];
 
-	q->is_error = true;
+	rsp_enter_error(r, c->m.qpi);
 	q->recv_syndrome = recv_syndrome;
-	r->errors++;
 	rsp_answer(r, c, RSP_NAK, syndrome);
 }
 
+/* The same, for a fault of the packet: a receive in use ends with an error of its own. */
 static void fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome)
 {
-	rsp_fatal(r, c, syndrome, CQE_SYNDROME_WR_FLUSH);
+	uint8_t in_use = CQE_SYNDROME_REMOTE_INVAL_REQ;
+
+	if (syndrome == NAK_REMOTE_ACCESS)
+		in_use = r->recv_remote_access ? CQE_SYNDROME_REMOTE_ACCESS : CQE_SYNDROME_LOCAL_ACCESS;
+	rsp_fatal(r, c, syndrome, r->qp[c->m.qpi].has_recv ? in_use : CQE_SYNDROME_WR_FLUSH);
 }
 
 /* Fill the context from the packet's extended headers. */

@@ -79,6 +79,8 @@ static const struct joint joints[] = {
 	/* completions */
 	{ "requester", "cqe", "cqe_writer", "req", 8 },
 	{ "responder", "cqe", "cqe_writer", "rsp", 8 },
+	{ "requester", "error", "responder", "peer_error", 4 },
+	{ "responder", "error", "requester", "peer_error", 4 },
 	/* translation, and the clients of the DMA engine */
 	{ "dma_engine", "xlate_req", "mtt", "req0", 8 },
 	{ "mtt", "rsp0", "dma_engine", "xlate_rsp", 8 },

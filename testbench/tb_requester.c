@@ -49,6 +49,8 @@ void tbr_start(struct tb_requester *e, const char *const *sets)
 	e->rx = tb_source(&e->t, "rx");
 	e->job_done = tb_source(&e->t, "job_done");
 	e->job = tb_sink_react(&e->t, "job", take_job, e);
+	e->peer_error = tb_source(&e->t, "peer_error");
+	e->error = tb_sink(&e->t, "error");
 	e->credit = tb_sink(&e->t, "credit");
 	e->cqe = tb_sink_react(&e->t, "cqe", take_cqe, e);
 	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "dma_rsp"), .mem = e->mem, .base = TBR_MEM_BASE,

@@ -129,6 +129,8 @@ void tbs_start(struct tb_responder *s, const char *const *sets)
 	s->job = tb_sink_react(&s->t, "job", take_job, s);
 	s->ack = tb_sink_react(&s->t, "ack", take_ack, s);
 	s->cqe = tb_sink(&s->t, "cqe");
+	s->peer_error = tb_source(&s->t, "peer_error");
+	s->error = tb_sink(&s->t, "error");
 	tb_sink_react(&s->t, "dma_req", tb_dma_react, &s->dma);
 	s->pkts = pool_create(&s->rx->b, PKTS, packet_buf_size(TBS_MTU));
 	s->recvs = pool_create(&s->rq_rsp->b, TBS_QPS * TBS_RECVS, RECV_BYTES);

@@ -184,6 +184,7 @@ static void requester_fatal_naks_flush_the_rest(void)
 		tbr_post(&e, 0, MLX5_OPCODE_SEND, 8, 0);
 		tbr_settle(&e);
 		CU_ASSERT_EQUAL(e.cqe->n_received, 4);
+		CU_ASSERT_EQUAL(e.error->n_received, 1);	/* the responder is told */
 		expect_cqe(0, 0, 0);
 		expect_cqe(1, 1, ends[i][1]);
 		expect_cqe(2, 2, CQE_SYNDROME_WR_FLUSH);
@@ -320,6 +321,24 @@ static void requester_stale_job_done_starts_no_timer(void)
 	tbr_end(&e);
 }
 
+/* The responder's half failed: what is held is flushed, what is in flight ignored, and nothing is told back. */
+static void requester_follows_the_responder_into_error(void)
+{
+	start_with(4, 7, 7);
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_READ, 8, 0);
+	tbr_post(&e, 0, MLX5_OPCODE_SEND, 8, 0);
+	tbr_settle(&e);
+	tb_send(e.peer_error, &(struct qp_error){ .qpi = 0 });
+	tbr_settle(&e);
+	expect_cqe(0, 0, CQE_SYNDROME_WR_FLUSH);
+	expect_cqe(1, 1, CQE_SYNDROME_WR_FLUSH);
+	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_ONLY, 100, 8, ACK_31);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.job->n_received, 2);
+	CU_ASSERT_EQUAL(e.error->n_received, 0);
+	tbr_end(&e);
+}
+
 CU_TestInfo test_requester_rx_tests[] = {
 	{ "sequence NAK restarts mid-message", requester_sequence_nak_restarts_mid_message },
 	{ "timeouts end in retry exceeded", requester_timeouts_end_in_retry_exceeded },
@@ -333,6 +352,7 @@ CU_TestInfo test_requester_rx_tests[] = {
 	{ "ACK past a READ is an implied NAK", requester_ack_past_a_read_is_an_implied_nak },
 	{ "ghosts change nothing", requester_ghosts_change_nothing },
 	{ "bad responses end the QP", requester_bad_responses_end_the_qp },
+	{ "requester follows the responder into Error", requester_follows_the_responder_into_error },
 	{ "stale job_done starts no timer", requester_stale_job_done_starts_no_timer },
 	CU_TEST_INFO_NULL
 };

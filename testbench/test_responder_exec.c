@@ -77,7 +77,8 @@ static void responder_opcode_out_of_sequence_is_invalid(void)
 		tbs_settle(&s);
 		expect_end(psn, NAK_INVALID_REQUEST);
 		CU_ASSERT_EQUAL(s.cqe->n_received, 1);
-		expect_recv_error(0, 0, CQE_SYNDROME_WR_FLUSH);
+		expect_recv_error(0, 0, bad[i].first == IB_SEND_FIRST ? CQE_SYNDROME_REMOTE_INVAL_REQ
+								      : CQE_SYNDROME_WR_FLUSH);
 		tbs_end(&s);
 	}
 }
@@ -146,7 +147,9 @@ static void responder_bad_key_or_range_is_access_error(void)
 		expect_end(200, NAK_REMOTE_ACCESS);
 		CU_ASSERT_EQUAL(s.job->n_received, 0);
 		CU_ASSERT_EQUAL(s.dma.n_writes, 0);
-		expect_recv_error(0, 0, CQE_SYNDROME_WR_FLUSH);
+		expect_recv_error(0, 0, bad[i].operation == IB_WRITE_ONLY_IMM ? CQE_SYNDROME_LOCAL_ACCESS
+									      : CQE_SYNDROME_WR_FLUSH);
+		CU_ASSERT_EQUAL(s.error->n_received, 1);	/* the requester is told */
 		tbs_end(&s);
 	}
 }
@@ -267,6 +270,25 @@ static void responder_resources_are_enforced(void)
 	}
 }
 
+/* The requester's half failed: posted receives are flushed, packets dropped, and nothing is told back. */
+static void responder_follows_the_requester_into_error(void)
+{
+	start(NULL);
+	tbs_recv(&s, 0, 0, 8, 1);
+	tbs_recv(&s, 0, 0, 8, 1);
+	send_plain(IB_SEND_ONLY, 200, 8);
+	tbs_settle(&s);
+	tb_send(s.peer_error, &(struct qp_error){ .qpi = 0 });
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(s.cqe->n_received, 2);
+	expect_recv_error(1, 1, CQE_SYNDROME_WR_FLUSH);
+	send_plain(IB_WRITE_ONLY, 201, 8);
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(s.n_acks, 1);
+	CU_ASSERT_EQUAL(s.error->n_received, 0);
+	tbs_end(&s);
+}
+
 CU_TestInfo test_responder_exec_tests[] = {
 	{ "opcode out of sequence is invalid", responder_opcode_out_of_sequence_is_invalid },
 	{ "wrong length is invalid", responder_wrong_length_is_invalid },
@@ -277,6 +299,7 @@ CU_TestInfo test_responder_exec_tests[] = {
 	{ "short receive ends the QP", responder_short_receive_ends_the_qp },
 	{ "receive fault is never acknowledged", responder_receive_fault_is_never_acknowledged },
 	{ "failing response is an access error", responder_failing_response_is_access_error },
+	{ "responder follows the requester into Error", responder_follows_the_requester_into_error },
 	{ "responder resources are enforced", responder_resources_are_enforced },
 	CU_TEST_INFO_NULL
 };
