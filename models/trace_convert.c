@@ -85,7 +85,8 @@ void conv_put_wait(struct conv *c, struct conv_qp *q, int side, struct conv_wr w
 	struct conv_queue *k = &q->queue[side];
 
 	if (k->first + k->n == k->cap) {
-		memmove(k->wait, k->wait + k->first, k->n * sizeof(*k->wait));
+		if (k->n)
+			memmove(k->wait, k->wait + k->first, k->n * sizeof(*k->wait));
 		k->first = 0;
 		if (k->n == k->cap) {
 			k->cap = k->cap ? 2 * k->cap : 16;
@@ -255,14 +256,15 @@ static const struct {
 	{ "comp_event", on_nothing, on_nothing }, { "async_event", on_nothing, on_nothing },
 };
 
-/* A pause of the program before a call that does not itself wait for something. */
+/* A pause of the program, once it has begun to post, before a call that does not itself wait for something. */
 static void keep_pause(struct conv *c, const char *call)
 {
 	uint64_t now = conv_u64(c, c->call, "t_ns"), gap = now > c->last_ns ? now - c->last_ns : 0;
 
-	if (c->gaps_ns && c->last_ns && gap >= c->gaps_ns && strncmp(call, "poll_cq", 7) != 0 &&
+	if (c->gaps_ns && c->has_begun && gap >= c->gaps_ns && strncmp(call, "poll_cq", 7) != 0 &&
 	    strcmp(call, "comp_event") != 0)
 		c->slept_ns += gap;
+	c->has_begun = c->has_begun || strncmp(call, "post_", 5) == 0 || strcmp(call, "wr_post") == 0;
 	c->last_ns = now;
 }
 

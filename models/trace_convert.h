@@ -73,7 +73,7 @@ struct conv {
 	json_t *pending;	/* a post_send whose return value comes next, or NULL */
 	uint64_t gaps_ns;	/* pauses from this on are kept; 0 = none */
 	uint64_t last_ns, slept_ns, slept_at_poll;
-	bool has_polled;
+	bool has_begun, has_polled;
 	struct conv_ep ep[CONV_MAX_EP];
 	uint32_t n_ep;
 	struct conv_mr *mr;

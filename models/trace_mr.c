@@ -102,7 +102,7 @@ static bool check_mr(struct trace *t, const struct trace_mr *m, struct err *e)
 
 	if (trace_lookup(t, THING_MR, m->host, m->name, len) != TRACE_NONE ||
 	    trace_lookup(t, THING_MW, m->host, m->name, len) != TRACE_NONE)
-		return record_err(rec, e, "there is already an MR or window '%s' on host %s", m->name,
+		return record_err(rec, e, "a second MR or window '%s' on host %s", m->name,
 				  t->hosts[m->host].name);
 	if (strcmp(m->name, "va") == 0)
 		return record_err(rec, e, "an MR cannot be called 'va': va: begins an address in sge= and remote=");

@@ -131,7 +131,7 @@ bool trace_take(const struct trace *t, const char **p, enum trace_thing thing, u
 	uint32_t len;
 
 	if (!record_name(&s, &name, &len) || len > NAME_MAX_LEN) {
-		snprintf(why, RECORD_WHY, "a name of a %s is missing", trace_thing_names[thing]);
+		snprintf(why, RECORD_WHY, "a name is missing: which %s?", trace_thing_names[thing]);
 		return false;
 	}
 	*index = trace_lookup(t, thing, host, name, len);

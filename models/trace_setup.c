@@ -44,9 +44,8 @@ static bool check_new(struct trace *t, enum trace_thing thing, uint32_t host, co
 	uint32_t len = (uint32_t)strlen(name);
 
 	if (trace_lookup(t, thing, host, name, len) != TRACE_NONE)
-		return record_err(&t->reader->rec, e, "there is already %s %s '%s'%s%s", thing == THING_MR ? "an" : "a",
-				  trace_thing_names[thing], name, thing == THING_HOST ? "" : " on host ",
-				  thing == THING_HOST ? "" : t->hosts[host].name);
+		return record_err(&t->reader->rec, e, "a second %s '%s'%s%s", trace_thing_names[thing], name,
+				  thing == THING_HOST ? "" : " on host ", thing == THING_HOST ? "" : t->hosts[host].name);
 	return true;
 }
 
@@ -361,7 +360,7 @@ static bool check_qp(struct trace *t, const struct trace_qp *q, struct err *e)
 	if (q->type == QP_UD && q->peer_host != TRACE_NONE)
 		return record_err(rec, e, "a UD QP has no peer=; each post says dest=");
 	if (q->type != QP_UD && q->peer_host == TRACE_NONE && q->state != QPS_RESET && q->state != QPS_INIT)
-		return record_err(rec, e, "a %s QP in state %s lacks peer=", qp_type_names[q->type], qp_state_names[q->state]);
+		return record_err(rec, e, "a QP with type=%s and state=%s lacks peer=", qp_type_names[q->type], qp_state_names[q->state]);
 	if (q->mtu > t->hosts[q->host].mtu)
 		return record_err(rec, e, "mtu=%u is more than the port's mtu=%u of host %s", q->mtu, t->hosts[q->host].mtu,
 				  t->hosts[q->host].name);
