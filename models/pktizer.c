@@ -31,6 +31,7 @@ struct pkt_slot {
 	uint32_t tag, qpi;	/* of the job */
 	uint32_t op;		/* row to mark with PAYLOAD, or OP_NONE */
 	uint32_t reads;		/* outstanding */
+	uint32_t len;		/* payload bytes */
 	bool is_formed;		/* all reads are issued */
 	bool is_run_last;
 	uint8_t status;
@@ -48,13 +49,14 @@ struct engine {
 	uint64_t free_cyc;	/* the engine is busy until then */
 	struct pkt_slot slot[MAX_FLIGHT];
 	uint32_t first, n, n_whole; /* ring of slots; n_whole from the first on have all bytes */
+	uint32_t bytes;		/* payload of the packets in the ring */
 	struct pool *pool;
 };
 
 struct pktizer {
 	struct block b;
 	/* parameters */
-	uint32_t width, inflight, hdr_cyc, req_packets, rsp_packets, ack_req_every;
+	uint32_t width, inflight, inflight_b, hdr_cyc, req_packets, rsp_packets, ack_req_every;
 	bool mig_req, read_ack_req;
 	/* ports */
 	struct chan *req_job, *rsp_job, *dma_rsp, *req_done, *rsp_done, *dma_req, *pkt;
@@ -75,6 +77,9 @@ static const struct field pktizer_fields[] = {
 		    "documented: open RNIC RTL, 512-bit datapath"),
 	PARAM(T, inflight, 64, 1, MAX_FLIGHT, "pkt", "packets under construction in each engine",
 	      "declared: 100 Gb/s x 1 us of payload reads at an MTU of 256 B takes 49"),
+	PARAM_BYTES(T, inflight_b, 32 * KIB, 4 * KIB, 16 * MIB,
+		    "payload of the packets under construction in each engine",
+		    "declared: 126 Gb/s x 2 us; more only queues in front of other readers of the host"),
 	PARAM(T, hdr_cyc, 1, 1, 1024, "cyc", "cycles that an engine takes for a packet's headers",
 	      "declared"),
 	PARAM(T, req_packets, 512, 2, 65536, "pkt", "packet buffers for requests",
@@ -241,6 +246,8 @@ static void begin_packet(struct pktizer *z, struct engine *e)
 	e->off += at.len;
 	e->n_pkt++;
 	e->is_forming = true;
+	s->len = at.len;
+	e->bytes += at.len;
 	z->payload_bytes += at.len;
 	z->retry_packets += j->is_retry;
 }
@@ -319,7 +326,7 @@ static uint64_t form(struct pktizer *z, struct engine *e, struct chan *jobs, boo
 	if (!e->is_forming) {
 		if (now < e->free_cyc)
 			return e->free_cyc;
-		if (e->n == z->inflight)
+		if (e->n == z->inflight || e->bytes >= z->inflight_b)
 			return CYCLE_NEVER;	/* emit() goes first and makes room */
 		if (!pool_can_alloc(e->pool))
 			return pool_stall(e->pool);
@@ -345,6 +352,7 @@ static uint64_t form(struct pktizer *z, struct engine *e, struct chan *jobs, boo
 
 static void drop_first(struct pktizer *z, struct engine *e)
 {
+	e->bytes -= slot_at(z, e, 0)->len;
 	e->first = (e->first + 1) % z->inflight;
 	e->n--;
 	e->n_whole--;
