@@ -143,9 +143,9 @@ void tb_mtt_send(struct tb_mtt *e, unsigned client, uint64_t at, struct xlate_re
 	tb_send_at(e->req[client], at, &r);
 }
 
-struct xlate_req tb_mtt_random(struct tb_mtt *e)
+struct xlate_req tb_mtt_random(struct tb_mtt *e, uint32_t n_keys)
 {
-	const struct tb_region *g = &e->region[rng_below(&e->rng, TB_MTT_KEYS)];
+	const struct tb_region *g = &e->region[rng_below(&e->rng, n_keys)];
 	uint64_t off = rng_below(&e->rng, g->len), rest = min_u64(g->len - off, 1u << 31);
 	struct xlate_req r = { .va = g->start + off,
 			       .len = (uint32_t)(1 + rng_below(&e->rng, rest)),

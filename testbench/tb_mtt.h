@@ -58,8 +58,8 @@ struct xlate_rsp tb_mtt_oracle(const struct tb_mtt *e, const struct xlate_req *r
 /* Send a request; its expected answer is noted. Not before cycle 'at'. */
 void tb_mtt_send(struct tb_mtt *e, unsigned client, uint64_t at, struct xlate_req r);
 
-/* A random request: mostly good, sometimes wrong in one way. */
-struct xlate_req tb_mtt_random(struct tb_mtt *e);
+/* A random request with one of the first 'n_keys' keys: mostly good, sometimes wrong in one way. */
+struct xlate_req tb_mtt_random(struct tb_mtt *e, uint32_t n_keys);
 
 /* Answers that are missing or differ from what was expected. */
 unsigned tb_mtt_differences(const struct tb_mtt *e);

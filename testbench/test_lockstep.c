@@ -183,6 +183,7 @@ static void run_mtt(const struct block_class *cls, const char *const *sets, unsi
 {
 	static struct tb_mtt e;
 	uint64_t at[2] = { 0, 0 };
+	uint32_t n_keys = seed & 1 ? 4 : TB_MTT_KEYS; /* few: evictions are rare, so each is seen */
 
 	tb_mtt_init(&e, cls, sets, seed % 4 * 10);
 	rng_seed(&e.rng, "lockstep", seed);
@@ -191,10 +192,10 @@ static void run_mtt(const struct block_class *cls, const char *const *sets, unsi
 		for (unsigned c = 0; c < 2; c++) {
 			if (rng_below(&e.rng, 8) == 0)
 				at[c] += rng_below(&e.rng, 200);
-			tb_mtt_send(&e, c, at[c], tb_mtt_random(&e));
-			if (rng_below(&e.rng, 40) == 0)
+			tb_mtt_send(&e, c, at[c], tb_mtt_random(&e, n_keys));
+			if (rng_below(&e.rng, 10) == 0)
 				tb_send_at(e.inv, at[c], &(struct mpt_cmd){
-					.key = (uint32_t)rng_below(&e.rng, TB_MTT_KEYS + 1) << 8 });
+					.key = (uint32_t)rng_below(&e.rng, n_keys + 1) << 8 });
 		}
 	e.t.sim.order = how.order;
 	e.t.sim.every_cycle = how.every_cycle;

@@ -44,7 +44,7 @@ static void send_random(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned c = 0; c < 2; c++)
-			tb_mtt_send(&e, c, 0, tb_mtt_random(&e));
+			tb_mtt_send(&e, c, 0, tb_mtt_random(&e, TB_MTT_KEYS));
 }
 
 static void mtt_random_requests_match_a_linear_table(void)
