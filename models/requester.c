@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requester.c - the send side of reliable connections: PSNs, windows, acknowledgements, retries, completions
+ * requester.c - the send side of reliable connections: PSNs, windows, acknowledgements, retries,
+ * completions
  *
- * Hardware: the transmit half of the transport engine. It owns, of every QP, the outstanding WQEs, the PSN to
- * send next and the oldest not acknowledged, the limits (window, outstanding READs and ATOMICs, end-to-end
- * credits) and one timer.
+ * Hardware: the transmit half of the transport engine. It owns, of every QP, the outstanding WQEs,
+ * the PSN to send next and the oldest not acknowledged, the limits (window, outstanding READs and
+ * ATOMICs, end-to-end credits) and one timer.
  *
- * Modelled: WQEs arrive whole and are kept until they complete, so sending again refetches payload but no WQE.
- * QPs that can send take turns, one job (a run of at most 'burst' packets of one message) each. Go-back-N: a
- * NAK, a timeout or an implied NAK makes the QP continue at its oldest unacknowledged PSN, also in the middle
- * of a message; jobs already handed over still go out, the peer drops them. READ and ATOMIC data are written to
- * the WQE's segments, and a WQE completes when the last of these writes is in the posted queue. Completions are
- * in order; after an error the rest is flushed.
- * Not modelled: UC, UD, XRC, memory windows; selective repeat; rate limits (qp_sched paces the WQEs).
+ * Modelled: WQEs arrive whole and are kept until they complete, so sending again refetches payload
+ * but no WQE. QPs that can send take turns, one job (a run of at most 'burst' packets of one
+ * message) each. Go-back-N: a NAK, a timeout or an implied NAK makes the QP continue at its oldest
+ * unacknowledged PSN, also in the middle of a message; jobs already handed over still go out, the
+ * peer drops them. READ and ATOMIC data are written to the WQE's segments, and a WQE completes when
+ * the last of these writes is in the posted queue. Completions are in order; after an error the
+ * rest is flushed. Not modelled: UC, UD, XRC, memory windows; selective repeat; rate limits
+ * (qp_sched paces the WQEs).
  *
- * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of response
- * data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
- * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_timer.c, requester.h (state).
+ * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
+ * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10. Files:
+ * requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_timer.c, requester.h (state).
  */
 #include "models/requester.h"
 
@@ -27,13 +29,15 @@
 static const struct field requester_fields[] = {
 	PARAM(T, window, 512, 1, 1u << 22, "pkt", "packets of a QP that may be unacknowledged",
 	      "declared: covers 100 Gbit/s x 20 us at 512 B; rxe has 128"),
-	PARAM(T, burst, 16, 1, 4096, "pkt", "packets of one message before the next QP's turn", "declared"),
+	PARAM(T, burst, 4, 1, 4096, "pkt", "packets of one message before the next QP's turn",
+	      "declared"),
 	PARAM(T, writes, 64, 2, 4096, "req", "writes of response data under way", "declared"),
 	PARAM(T, timeout_factor, 2, 1, 4, "", "ACK timeout in units of 4.096 us x 2^timeout",
 	      "documented: IBTA vol. 1 9.7.6.1.3 allows 1 to 4; silicon averages 2"),
 	PARAM_TIME(T, rnr_25, RNR_25_PS, 1, 4 * RNR_25_PS, "RNR time of code 25",
 		   "documented: IBTA vol. 1 table 46; rxe waits 61.41 ms"),
-	PARAM_BOOL(T, credits, true, "heed end-to-end credits of the AETH", "documented: IBTA vol. 1 9.7.7.2"),
+	PARAM_BOOL(T, credits, true, "heed end-to-end credits of the AETH",
+		   "documented: IBTA vol. 1 9.7.7.2"),
 	PORT_IN(T, wqe, wqe, "WQEs, in order per QP"),
 	PORT_IN(T, rx, rx_pkt, "acknowledgements and responses"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
@@ -93,10 +97,17 @@ static void requester_reset(struct block *b)
 		const struct qp_attr *a = &nic->qp[i];
 		uint32_t psn = a->sq_psn & PSN_MASK;
 
-		r->qp[i] = (struct req_qp){
-			.ring = r->qp[i].ring, .mask = r->qp[i].mask, .una = psn, .send_psn = psn, .top_psn = psn,
-			.done_psn = psn, .restart_psn = psn, .retry_left = a->retry, .rnr_left = a->rnr_retry,
-			.timer = REQ_NO_TIMER, .is_unlimited = !r->credits };
+		r->qp[i] = (struct req_qp){ .ring = r->qp[i].ring,
+					    .mask = r->qp[i].mask,
+					    .una = psn,
+					    .send_psn = psn,
+					    .top_psn = psn,
+					    .done_psn = psn,
+					    .restart_psn = psn,
+					    .retry_left = a->retry,
+					    .rnr_left = a->rnr_retry,
+					    .timer = REQ_NO_TIMER,
+					    .is_unlimited = !r->credits };
 	}
 	qp_list_init(&r->ready, r->ready_links, nic->n_qp);
 	qp_list_init(&r->retire, r->retire_links, nic->n_qp);
@@ -114,7 +125,8 @@ static uint8_t local_error(const struct requester *r, const struct req_wqe *w)
 	const struct req_op *op = req_op_of(w);
 	bool is_atomic = op->is_answered && w->w.opcode != MLX5_OPCODE_RDMA_READ;
 
-	if (!op->is_valid || (op->is_answered && (w->w.is_inline || !req_attr(r, w->w.qpi)->rd_atomic)))
+	if (!op->is_valid ||
+	    (op->is_answered && (w->w.is_inline || !req_attr(r, w->w.qpi)->rd_atomic)))
 		return CQE_SYNDROME_LOCAL_QP_OP;
 	if (w->w.len > MAX_MESSAGE || (is_atomic && w->w.len != sizeof(uint64_t)))
 		return CQE_SYNDROME_LOCAL_LENGTH;
@@ -180,10 +192,15 @@ static void take_peer_error(struct requester *r)
 
 static void push_cqe(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint8_t syndrome)
 {
-	cqe_req_push(r->cqe, &(struct cqe_req){
-		.qpi = qpi, .cqi = req_attr(r, qpi)->scq, .byte_cnt = req_op_of(w)->is_answered ? w->w.len : 0,
-		.op = w->w.op, .wqe_counter = w->w.index, .opcode = syndrome ? CQE_REQ_ERR : CQE_REQ,
-		.syndrome = syndrome, .wqe_opcode = w->w.opcode });
+	cqe_req_push(r->cqe,
+		     &(struct cqe_req){ .qpi = qpi,
+					.cqi = req_attr(r, qpi)->scq,
+					.byte_cnt = req_op_of(w)->is_answered ? w->w.len : 0,
+					.op = w->w.op,
+					.wqe_counter = w->w.index,
+					.opcode = syndrome ? CQE_REQ_ERR : CQE_REQ,
+					.syndrome = syndrome,
+					.wqe_opcode = w->w.opcode });
 }
 
 /* Complete one WQE of the QP whose turn it is: completion entry, credit, buffer. */
@@ -245,7 +262,13 @@ static uint64_t requester_step(struct block *b)
 }
 
 const struct block_class requester_class = {
-	.name = "requester", .impl = "c", .size = sizeof(struct requester), .fields = requester_fields,
-	.doc = "send side of reliable connections: PSNs, window, acknowledgements, retries, completions",
-	.build = requester_build, .reset = requester_reset, .step = requester_step,
+	.name = "requester",
+	.impl = "c",
+	.size = sizeof(struct requester),
+	.fields = requester_fields,
+	.doc = "send side of reliable connections: PSNs, window, acknowledgements, retries, "
+	       "completions",
+	.build = requester_build,
+	.reset = requester_reset,
+	.step = requester_step,
 };

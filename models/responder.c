@@ -1,49 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * responder.c - the receive side of reliable connections: execution of requests, acknowledgements, receives
+ * responder.c - the receive side of reliable connections: execution of requests, acknowledgements,
+ * receives
  *
- * Hardware: the receive half of the transport engine: per QP the expected PSN, MSN and the message in progress,
- * the saved READs and ATOMICs (responder resources), and the receive WQE in use.
+ * Hardware: the receive half of the transport engine: per QP the expected PSN, MSN and the message
+ * in progress, the saved READs and ATOMICs (responder resources), and the receive WQE in use.
  *
- * Modelled: a pool of packet contexts. Packets of a QP execute one after the other; a QP that waits for a
- * receive WQE, a translation or an atomic does not hold up the others. An RDMA range is checked once a message
- * through the translation unit, SEND payload by the DMA engine as it is written; an ACK leaves when all it
- * speaks for is in the posted queue, so both faults are NAKed. READs and ATOMICs execute after earlier writes of
- * the QP were posted; responses are handed over in bursts, QPs taking turns, and a repeated READ restarts its
- * response. When every context is taken the receive pipeline stops: no context waits for a packet to arrive.
- * Not modelled: UC, UD, SRQ, memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC WRITE; receives
- * posted after the QP went into Error stay.
+ * Modelled: a pool of packet contexts. Packets of a QP execute one after the other; a QP that waits
+ * for a receive WQE, a translation or an atomic does not hold up the others. An RDMA range is
+ * checked once a message through the translation unit, SEND payload by the DMA engine as it is
+ * written; an ACK leaves when all it speaks for is in the posted queue, so both faults are NAKed.
+ * READs and ATOMICs execute after earlier writes of the QP were posted; responses are handed over
+ * in bursts, QPs taking turns, and a repeated READ restarts its response. When every context is
+ * taken the receive pipeline stops: no context waits for a packet to arrive. Not modelled: UC, UD,
+ * SRQ, memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC WRITE; receives posted
+ * after the QP went into Error stay.
  *
- * Rate: one packet, one write and one acknowledgement a cycle; a packet takes a cycle at each port it needs.
- * Source: IBTA vol. 1, 9.7; protocol.md section 9.
- * Files: responder_exec.c (checks and execution), responder_commit.c (writes, order), responder_tx.c (ACKs,
- * responses), responder.h (state).
+ * Rate: one packet, one write and one acknowledgement a cycle; a packet takes a cycle at each port
+ * it needs. Source: IBTA vol. 1, 9.7; protocol.md section 9. Files: responder_exec.c (checks and
+ * execution), responder_commit.c (writes, order), responder_tx.c (ACKs, responses), responder.h
+ * (state).
  */
 #include "models/packet.h"
 #include "models/responder.h"
 
 #define T struct responder
 static const struct field responder_fields[] = {
-	PARAM(T, contexts, 32, 1, 4096, "pkt", "packets executed or waiting for their QP's turn", "declared"),
-	PARAM(T, writes, 256, 2, 65536, "entry", "entries of the commit ring: payload writes under way", "declared"),
-	PARAM(T, burst, 16, 1, 4096, "pkt", "response packets of one QP before the next QP's turn", "declared"),
-	PARAM(T, ack_buffers, 64, 1, 4096, "pkt", "acknowledgements between here and the line", "declared"),
-	PARAM(T, ack_count, 1, 1, 65535, "pkt", "packets that ask for an ACK before a delayed one is sent",
+	PARAM(T, contexts, 32, 1, 4096, "pkt", "packets executed or waiting for their QP's turn",
 	      "declared"),
-	PARAM_TIME(T, ack_delay, 0, 0, PS_PER_MS, "time that an ACK waits for more to acknowledge", "declared"),
+	PARAM(T, writes, 256, 2, 65536, "entry",
+	      "entries of the commit ring: payload writes under way", "declared"),
+	PARAM(T, burst, 4, 1, 4096, "pkt", "response packets of one QP before the next QP's turn",
+	      "declared"),
+	PARAM(T, ack_buffers, 64, 1, 4096, "pkt", "acknowledgements between here and the line",
+	      "declared"),
+	PARAM(T, ack_count, 1, 1, 65535, "pkt",
+	      "packets that ask for an ACK before a delayed one is sent", "declared"),
+	PARAM_TIME(T, ack_delay, 0, 0, PS_PER_MS, "time that an ACK waits for more to acknowledge",
+		   "declared"),
 	PARAM_BOOL(T, credits, true, "end-to-end credits in the AETH",
 		   "documented: hardware captures have codes 5 and 6; rxe always sends 31"),
 	PARAM_BOOL(T, mig_req, true, "MigReq in the BTH of acknowledgements",
 		   "documented: hardware captures; rxe sends 0"),
-	PARAM_BOOL(T, enforce_rd_atomic, true, "NAK more outstanding READs and ATOMICs than dest_rd_atomic",
+	PARAM_BOOL(T, enforce_rd_atomic, true,
+		   "NAK more outstanding READs and ATOMICs than dest_rd_atomic",
 		   "documented: IBTA vol. 1 9.7.4.1.7; rxe does not"),
 	PARAM_BOOL(T, nak_after_rnr, false, "NAK the packets behind one that met no receive WQE",
 		   "documented: rxe does, IBTA vol. 1 9.7.5.2.8 does not"),
-	PARAM_BOOL(T, long_send_remote_op, false, "a SEND too long for its receive is a remote operational error",
+	PARAM_BOOL(T, long_send_remote_op, false,
+		   "a SEND too long for its receive is a remote operational error",
 		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request"),
-	PARAM_BOOL(T, recv_remote_access, false,
-		   "a WRITE refused for its key ends the receive it took with a remote access error",
-		   "documented: rxe; IBTA vol. 1 11.6.2: local access error"),
+	PARAM_BOOL(
+		T, recv_remote_access, false,
+		"a WRITE refused for its key ends the receive it took with a remote access error",
+		"documented: rxe; IBTA vol. 1 11.6.2: local access error"),
 	PARAM_BOOL(T, dup_needs_ack_req, false, "acknowledge duplicates only when they ask for it",
 		   "declared: IBTA vol. 1 C9-105 leaves both"),
 	PORT_IN(T, rx, rx_pkt, "requests"),
@@ -63,7 +73,8 @@ static const struct field responder_fields[] = {
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
 	STAT(T, packets, "pkt", "request packets taken"),
 	STAT(T, messages, "msg", "messages completed"),
-	STAT(T, dropped, "pkt", "packets dropped: QP in error, not a request, or a duplicate no longer known"),
+	STAT(T, dropped, "pkt",
+	     "packets dropped: QP in error, not a request, or a duplicate no longer known"),
 	STAT(T, duplicates, "pkt", "packets executed before"),
 	STAT(T, gaps, "pkt", "packets ahead of the expected PSN"),
 	STAT(T, acks_sent, "pkt", "ACKs sent"),
@@ -110,10 +121,15 @@ static void reset_qp(struct rsp_qp *q, const struct qp_attr *a)
 {
 	uint32_t psn = a->rq_psn & PSN_MASK;
 
-	*q = (struct rsp_qp){
-		.epsn = psn, .commit_psn = psn_add(psn, PSN_MASK), .in_msg = RSP_NO_MESSAGE,
-		.recv_syndrome = CQE_SYNDROME_WR_FLUSH, .ctx_head = RSP_CTX_NONE, .ctx_tail = RSP_CTX_NONE,
-		.slot = q->slot, .queue = q->queue, .n_slot = q->n_slot };
+	*q = (struct rsp_qp){ .epsn = psn,
+			      .commit_psn = psn_add(psn, PSN_MASK),
+			      .in_msg = RSP_NO_MESSAGE,
+			      .recv_syndrome = CQE_SYNDROME_WR_FLUSH,
+			      .ctx_head = RSP_CTX_NONE,
+			      .ctx_tail = RSP_CTX_NONE,
+			      .slot = q->slot,
+			      .queue = q->queue,
+			      .n_slot = q->n_slot };
 	memset(q->slot, 0, q->n_slot * sizeof(*q->slot));
 }
 
@@ -226,20 +242,31 @@ static void take_rx(struct responder *r)
 
 static void ask_xlate(struct responder *r, const struct rsp_ctx *c, uint32_t id)
 {
-	xlate_req_push(r->xlate_req, &(struct xlate_req){
-		.va = c->va, .len = c->dma_len, .key = c->rkey, .tag = id, .pd = rsp_attr(r, c->m.qpi)->pd,
-		.access = rsp_class_access[opcode_info[c->m.opcode].op_class] });
+	xlate_req_push(r->xlate_req,
+		       &(struct xlate_req){
+			       .va = c->va,
+			       .len = c->dma_len,
+			       .key = c->rkey,
+			       .tag = id,
+			       .pd = rsp_attr(r, c->m.qpi)->pd,
+			       .access = rsp_class_access[opcode_info[c->m.opcode].op_class] });
 }
 
 static void ask_atomic(struct responder *r, const struct rsp_ctx *c, uint32_t id)
 {
-	atomic_req_push(r->atomic_req, &(struct atomic_req){
-		.va = c->va, .swap_add = c->swap_add, .compare = c->compare, .rkey = c->rkey, .tag = id,
-		.pd = rsp_attr(r, c->m.qpi)->pd,
-		.is_fetch_add = (c->m.opcode & IB_OPERATION_MASK) == IB_FETCH_ADD });
+	atomic_req_push(r->atomic_req,
+			&(struct atomic_req){ .va = c->va,
+					      .swap_add = c->swap_add,
+					      .compare = c->compare,
+					      .rkey = c->rkey,
+					      .tag = id,
+					      .pd = rsp_attr(r, c->m.qpi)->pd,
+					      .is_fetch_add = (c->m.opcode & IB_OPERATION_MASK) ==
+							      IB_FETCH_ADD });
 }
 
-/* Ask for the receive WQE, the translation, the atomic that the oldest context of each list wants. */
+/* Ask for the receive WQE, the translation, the atomic that the oldest context of each list wants.
+ */
 static uint64_t ask(struct responder *r)
 {
 	struct qp_list *lists[] = { &r->want_recv, &r->want_xlate, &r->want_atomic };
@@ -292,13 +319,20 @@ static uint64_t responder_step(struct block *b)
 	next = min_u64(next, report_error(r));
 	next = min_u64(next, rsp_send_job(r));
 	next = min_u64(next, rsp_send_ack(r));
-	if (r->run.n || r->flush.n || (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
+	if (r->run.n || r->flush.n ||
+	    (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
 		next = b->cycle + 1;
 	return next;
 }
 
 const struct block_class responder_class = {
-	.name = "responder", .impl = "c", .size = sizeof(struct responder), .fields = responder_fields,
-	.doc = "receive side of reliable connections: execution, acknowledgements, receive completions",
-	.build = responder_build, .reset = responder_reset, .step = responder_step,
+	.name = "responder",
+	.impl = "c",
+	.size = sizeof(struct responder),
+	.fields = responder_fields,
+	.doc = "receive side of reliable connections: execution, acknowledgements, receive "
+	       "completions",
+	.build = responder_build,
+	.reset = responder_reset,
+	.step = responder_step,
 };

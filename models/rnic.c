@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "models/packet.h"
 #include "models/wire.h"
 #include "sim/command.h"
 
@@ -57,7 +58,7 @@ static const struct joint joints[] = {
 	{ "qpc_tx", "rsp", "wqe_fetch", "qpc_rsp", 8 },
 	{ "wqe_fetch", "wqe", "requester", "wqe", 16 },
 	{ "requester", "credit", "qp_sched", "credit", 16 },
-	{ "requester", "job", "pktizer", "req_job", 8 },
+	{ "requester", "job", "pktizer", "req_job", 2 },
 	{ "pktizer", "req_done", "requester", "job_done", 8 },
 	{ "pktizer", "pkt", "tx_port", "data", 8 },
 	{ "tx_port", "pkt", "mac", "tx_pkt", 8 },
@@ -73,7 +74,7 @@ static const struct joint joints[] = {
 	{ "mtt", "rsp1", "responder", "xlate_rsp", 4 },
 	{ "responder", "atomic_req", "atomic", "req", 4 },
 	{ "atomic", "rsp", "responder", "atomic_rsp", 4 },
-	{ "responder", "job", "pktizer", "rsp_job", 8 },
+	{ "responder", "job", "pktizer", "rsp_job", 2 },
 	{ "pktizer", "rsp_done", "responder", "job_done", 8 },
 	{ "responder", "ack", "tx_port", "ack", 8 },
 	/* completions */
@@ -111,12 +112,15 @@ static const struct joint joints[] = {
 
 struct group {
 	uint64_t clock;
+	bool fixed_path;
 	const char *profile, *host;
 };
 
 #define T struct group
 static const struct field nic_fields[] = {
 	PARAM_FREQ(T, clock, 250 * MHZ, 1 * MHZ, 10 * GHZ, "clock of the NIC's blocks", "declared"),
+	PARAM_BOOL(T, fixed_path, 0, "send hop limit 64 and flow label 0, whatever a QP asks for",
+		   "documented: IBTA vol. 1 8.3 takes both from the address vector; rxe does not"),
 	PARAM_STR(T, profile, "device preset: a name in models/profiles, or a path"),
 	PARAM_STR(T, host, "host of the trace in which the NIC sits"),
 	FIELDS_END
@@ -211,6 +215,14 @@ static bool add_part(struct rnic *r, struct config *cfg, const char *group, cons
 	return p->b != NULL;
 }
 
+/* The profile is known after the QPs: those connected already get it here. */
+static void fix_paths(struct nic *nic)
+{
+	nic->addr.has_fixed_path = true;
+	for (uint32_t i = 0; i < nic->n_qp; i++)
+		packet_fix_path(&nic->qp[i]);
+}
+
 /* Host 'h' of the trace and NIC number 'i' in it. */
 static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t h, struct err *e)
 {
@@ -229,6 +241,8 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
 	if (!read_profile(cfg, name, e) || !config_apply(cfg, name, "nic", nic_fields, &nic, e))
 		return false;
+	if (nic.fixed_path)
+		fix_paths(host->nic);
 	for (size_t k = 0; k < ARRAY_LEN(nic_blocks); k++, n++)
 		if (!add_part(r, cfg, name, nic_blocks[k].inst, nic_blocks[k].cls, nic.clock, host->nic, &parts[n], e))
 			return false;
