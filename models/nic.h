@@ -27,6 +27,7 @@ struct port_addr {
 	uint8_t mac[6];
 	uint8_t ip[16];		/* IPv6, or IPv4 as ::ffff:a.b.c.d */
 	bool is_v6;
+	bool has_fixed_path;	/* sends hop limit 64 and flow label 0, whatever a QP asks for */
 	uint16_t lid;
 };
 

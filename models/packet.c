@@ -14,6 +14,7 @@
 
 #define IPV4_DF 2u
 #define MAX_PAYLOAD 4096u
+#define FIXED_HOP_LIMIT 64u
 #define UD_PORT_HASH 0x61c88647u	/* hash_32 of Linux */
 
 uint16_t packet_sport(uint8_t qp_type, uint32_t qpn, uint32_t dest_qpn, uint32_t flow_label)
@@ -63,6 +64,19 @@ static void template_ipv6(uint8_t *to, const struct port_addr *from, const struc
 	hdr_ipv6_encode(to, &h);
 }
 
+void packet_fix_path(struct qp_attr *qp)
+{
+	uint8_t *ip = qp->hdr + ETH_BYTES;
+
+	if (qp->is_v6) {
+		ip[1] &= 0xf0;	/* its other half is of the traffic class */
+		ip[2] = ip[3] = 0;
+		ip[7] = FIXED_HOP_LIMIT;
+	} else {
+		ip[8] = FIXED_HOP_LIMIT;
+	}
+}
+
 void packet_template(struct qp_attr *qp, const struct port_addr *from, const struct port_addr *to,
 		     const struct packet_path *path)
 {
@@ -82,6 +96,8 @@ void packet_template(struct qp_attr *qp, const struct port_addr *from, const str
 	if (udp.sport == 0)
 		udp.sport = packet_sport(qp->type, qp->qpn, qp->dest_qpn, path->flow_label);
 	hdr_udp_encode(qp->hdr + qp->hdr_len - UDP_BYTES, &udp);
+	if (from->has_fixed_path)
+		packet_fix_path(qp);
 }
 
 void packet_begin(struct packet *p, const struct qp_attr *qp, const struct hdr_bth *bth)

@@ -58,10 +58,16 @@ uint16_t packet_sport(uint8_t qp_type, uint32_t qpn, uint32_t dest_qpn, uint32_t
 
 /*
  * Fill qp->hdr, hdr_len and is_v6 for packets from port 'from' to port 'to'; qp->type, qpn and
- * dest_qpn are set. IPv6 when both ports are.
+ * dest_qpn are set. IPv6 when both ports are. packet_fix_path(), if 'from' has a fixed path.
  */
 void packet_template(struct qp_attr *qp, const struct port_addr *from, const struct port_addr *to,
 		     const struct packet_path *path);
+
+/*
+ * Put hop limit 64 and flow label 0 into a QP's template, as soft-RoCE does; the UDP source port,
+ * which comes from the flow label that was asked for, stays.
+ */
+void packet_fix_path(struct qp_attr *qp);
 
 /*
  * Start a packet of 'qp': header template and BTH (its pad is set by packet_end), marks cleared, op
