@@ -19,9 +19,6 @@
 #include "sim/evlog.h"
 #include "sim/wave.h"
 
-#define QUIET_SLICE_PS (10 * PS_PER_US)
-#define QUIET_SLICES 10u
-
 /* One run, from its command line to its files. */
 struct run {
 	struct run_options opt;
@@ -134,41 +131,6 @@ static void show_progress(struct sim *s, void *arg)
 		run_report_count(u->report), (double)s->steps / t / 1e6);
 }
 
-/* True when no channel holds a message: with sleeping off, the sign that a run may be over. */
-static bool is_drained(const struct sim *s)
-{
-	for (uint32_t i = 0; i < s->n_chans; i++)
-		if (s->chans[i]->count)
-			return false;
-	return true;
-}
-
-/*
- * Blocks that never sleep never leave the run idle: it is over when the trace has been read, every request is
- * done and nothing has moved for a while.
- */
-static enum sim_end run_every_cycle(struct run *u)
-{
-	struct sim *s = &u->r.sim;
-	uint64_t limit = s->until_ps;
-	uint32_t host, qp;
-
-	for (unsigned quiet = 0; quiet < QUIET_SLICES;) {
-		enum sim_end end;
-
-		s->until_ps = min_u64(limit, s->now_ps + QUIET_SLICE_PS);
-		end = sim_run(s);
-		if (end != SIM_END_UNTIL || s->until_ps == limit)
-			return end;
-		if (u->r.system->is_eof && system_unfinished(u->r.system, &host, &qp) == 0 && is_drained(s) &&
-		    !system_has_future(u->r.system, s->now_ps))
-			quiet++;
-		else
-			quiet = 0;
-	}
-	return SIM_END_IDLE;
-}
-
 static enum sim_end run(struct run *u)
 {
 	struct sim *s = &u->r.sim;
@@ -179,7 +141,7 @@ static enum sim_end run(struct run *u)
 		s->progress = show_progress;
 		s->progress_arg = u;
 	}
-	end = u->opt.every_cycle ? run_every_cycle(u) : sim_run(s);
+	end = rnic_run(&u->r);
 	if (u->has_progress)
 		fprintf(stderr, "\r%70s\r", "");
 	return end;
