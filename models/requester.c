@@ -13,12 +13,13 @@
  * unacknowledged PSN, also in the middle of a message; jobs already handed over still go out, the
  * peer drops them. READ and ATOMIC data are written to the WQE's segments, and a WQE completes when
  * the last of these writes is in the posted queue. Completions are in order; after an error the
- * rest is flushed. Not modelled: UC, UD, XRC, memory windows; selective repeat; rate limits
- * (qp_sched paces the WQEs).
+ * rest is flushed.
+ * Not modelled: UC, UD, XRC, memory windows; selective repeat; rate limits (qp_sched paces WQEs).
  *
  * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
- * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10. Files:
- * requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_timer.c, requester.h (state).
+ * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
+ * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_timer.c, requester.h
+ * (state).
  */
 #include "models/requester.h"
 

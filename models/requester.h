@@ -2,7 +2,8 @@
 /*
  * requester.h - the send side of every QP, shared by the files of the requester block
  *
- * Positions in a QP's ring of WQEs are running 32-bit numbers, head <= acked <= send <= issued <= tail:
+ * Positions in a QP's ring of WQEs are running 32-bit numbers,
+ * head <= acked <= send <= issued <= tail:
  *	head	oldest WQE held
  *	acked	oldest one that the peer has not fully acknowledged or answered
  *	send	the one whose packets go out next (behind issued while packets are sent again)
@@ -37,14 +38,17 @@ struct req_qp {
 	struct req_wqe *ring;
 	uint32_t mask;
 	uint32_t head, acked, send, issued, tail;
-	uint32_t fail;		/* has_failed: the WQE that ends with an error; nothing from there on is sent */
+	uint32_t fail; /* has_failed: the WQE that ends with an error; nothing from there on is sent
+			*/
 	uint32_t una;		/* oldest PSN not acknowledged */
 	uint32_t send_psn;	/* next to send; send_psn == una whenever nothing is in flight */
 	uint32_t top_psn;	/* behind the highest PSN ever sent */
-	uint32_t done_psn;	/* behind the highest PSN that the packetizer reported as sent since the last restart */
+	uint32_t done_psn; /* behind the highest PSN that the packetizer reported as sent since the
+			      last restart */
 	uint32_t restart_psn;	/* where the current pass started */
 	uint32_t n_rd_atomic;	/* READs and ATOMICs issued and not answered */
-	uint32_t ssn, lsn;	/* sequence number of the message issued last; the limit (end-to-end credits) */
+	uint32_t ssn, lsn; /* sequence number of the message issued last; the limit (end-to-end
+			      credits) */
 	uint8_t retry_left, rnr_left;
 	uint8_t pass;		/* counts restarts: part of the job tag */
 	uint8_t timer;		/* list it is on, or REQ_NO_TIMER */
@@ -90,7 +94,8 @@ struct requester {
 	uint32_t n_ready, n_held;
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
-	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors, flushed;
+	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors,
+		flushed;
 };
 
 static inline struct req_wqe *req_wqe(const struct req_qp *q, uint32_t pos)
@@ -131,7 +136,8 @@ uint64_t req_send(struct requester *r);
 /* Send again from the oldest unacknowledged PSN on. */
 void req_go_back(struct requester *r, uint32_t qpi);
 
-/* The WQE at 'pos' ends with 'syndrome' once all before it are finished; nothing from it on is sent or expected. */
+/* The WQE at 'pos' ends with 'syndrome' once all before it are finished; nothing from it on is sent
+ * or expected. */
 void req_fail(struct requester *r, uint32_t qpi, uint32_t pos, uint8_t syndrome);
 
 /* Put 'qpi' on the retire list if its oldest WQE is finished. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requester_rx.c - acknowledgements and responses: what they finish, what they make the requester send again,
- * and where response data go
+ * requester_rx.c - acknowledgements and responses: what they finish, what they make the requester
+ * send again, and where response data go
  *
- * A packet whose PSN is not in flight (una .. top - 1) is a ghost and changes nothing, whatever it says; the
- * one exception is a repeated ACK of the last PSN, which may bring credits. Source: IBTA vol. 1, 9.7.5.1,
- * 9.7.7, 9.9.2; protocol.md section 10.
+ * A packet whose PSN is not in flight (una .. top - 1) is a ghost and changes nothing, whatever it
+ * says; the one exception is a repeated ACK of the last PSN, which may bring credits. Source: IBTA
+ * vol. 1, 9.7.5.1, 9.7.7, 9.9.2; protocol.md section 10.
  */
 #include "models/aeth.h"
 #include "models/opcode.h"
@@ -25,7 +25,8 @@ static bool in_flight(const struct req_qp *q, uint32_t psn)
 	return psn_diff(psn, q->una) >= 0 && psn_diff(psn, q->top_psn) < 0;
 }
 
-/* The peer acknowledged something new: counters reload, timers restart, what was asked for again is moot. */
+/* The peer acknowledged something new: counters reload, timers restart, what was asked for again is
+ * moot. */
 static void progressed(struct requester *r, uint32_t qpi)
 {
 	struct req_qp *q = &r->qp[qpi];
@@ -45,7 +46,8 @@ static void progressed(struct requester *r, uint32_t qpi)
 	req_try_retire(r, qpi);
 }
 
-/* All PSNs before 'to' were received; READs and ATOMICs among them must be answered first. False if one is not. */
+/* All PSNs before 'to' were received; READs and ATOMICs among them must be answered first. False if
+ * one is not. */
 static bool acknowledge(struct requester *r, uint32_t qpi, uint32_t to)
 {
 	struct req_qp *q = &r->qp[qpi];
@@ -81,7 +83,8 @@ void req_retry(struct requester *r, uint32_t qpi)
 	req_go_back(r, qpi);
 }
 
-/* A READ or ATOMIC was passed over: its response was lost. Every packet behind says so; the first one counts. */
+/* A READ or ATOMIC was passed over: its response was lost. Every packet behind says so; the first
+ * one counts. */
 static void implied_nak(struct requester *r, uint32_t qpi)
 {
 	const struct req_qp *q = &r->qp[qpi];
@@ -169,8 +172,8 @@ static void take_ack(struct requester *r, uint32_t qpi, uint32_t psn, const stru
 }
 
 /* Whether the packet is the next response of WQE 'w', whose PSN it has. */
-static bool is_next_response(const struct requester *r, const struct req_wqe *w, const struct rx_pkt *m,
-			     uint32_t operation)
+static bool is_next_response(const struct requester *r, const struct req_wqe *w,
+			     const struct rx_pkt *m, uint32_t operation)
 {
 	const uint64_t mtu = req_attr(r, m->qpi)->mtu;
 	uint32_t at = (m->psn - w->first_psn) & PSN_MASK;
@@ -237,7 +240,8 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 	}
 }
 
-static void take_response(struct requester *r, const struct rx_pkt *m, const struct packet *p, uint32_t operation)
+static void take_response(struct requester *r, const struct rx_pkt *m, const struct packet *p,
+			  uint32_t operation)
 {
 	struct req_qp *q = &r->qp[m->qpi];
 	struct hdr_aeth a = { .syndrome = AETH_NO_CREDITS };
@@ -311,10 +315,17 @@ uint64_t req_scatter(struct requester *r)
 	w->n_dma++;
 	if (n < s->left)
 		buf_ref(r->b.sim, s->buf);
-	dma_req_push(r->dma_req, &(struct dma_req){
-		.addr = seg.addr + w->sge_off, .key = seg.lkey, .len = n, .buf = s->buf, .off = s->off,
-		.tag = tag, .pd = req_attr(r, s->qpi)->pd, .access = ACCESS_LOCAL_WRITE, .is_write = 1,
-		.cls = DMA_PAYLOAD_WRITE, .op = OP_NONE });
+	dma_req_push(r->dma_req, &(struct dma_req){ .addr = seg.addr + w->sge_off,
+						    .key = seg.lkey,
+						    .len = n,
+						    .buf = s->buf,
+						    .off = s->off,
+						    .tag = tag,
+						    .pd = req_attr(r, s->qpi)->pd,
+						    .access = ACCESS_LOCAL_WRITE,
+						    .is_write = 1,
+						    .cls = DMA_PAYLOAD_WRITE,
+						    .op = OP_NONE });
 	w->sge_off += n;
 	s->off += n;
 	s->left -= n;

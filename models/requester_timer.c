@@ -2,11 +2,11 @@
 /*
  * requester_timer.c - ACK and RNR timers of all QPs
  *
- * All timers of a list run equally long (one list for each timeout exponent and each RNR code), so appending
- * keeps a list sorted: starting, stopping and expiry are O(1) whatever the number of QPs. A QP has one timer:
- * while it waits for an RNR time nothing is in flight that an ACK timer could watch.
- * Local ACK timeout: 4.096 us x 2^n is its minimum (IBTA vol. 1, 9.7.6.1.3); RNR codes: table 46, which from
- * code 1 on is the series of the credit codes in units of 10 us.
+ * All timers of a list run equally long (one list for each timeout exponent and each RNR code), so
+ * appending keeps a list sorted: starting, stopping and expiry are O(1) whatever the number of QPs.
+ * A QP has one timer: while it waits for an RNR time nothing is in flight that an ACK timer could
+ * watch. Local ACK timeout: 4.096 us x 2^n is its minimum (IBTA vol. 1, 9.7.6.1.3); RNR codes:
+ * table 46, which from code 1 on is the series of the credit codes in units of 10 us.
  */
 #include "models/aeth.h"
 #include "models/requester.h"
@@ -94,7 +94,8 @@ uint64_t req_timer_step(struct requester *r)
 	for (uint64_t used = r->timers_used; used; used &= used - 1) {
 		uint32_t list = (uint32_t)__builtin_ctzll(used), qpi;
 
-		while ((qpi = r->timer[list].head) != QPI_NONE && r->qp[qpi].deadline_ps <= r->b.now_ps)
+		while ((qpi = r->timer[list].head) != QPI_NONE &&
+		       r->qp[qpi].deadline_ps <= r->b.now_ps)
 			expire(r, qpi);
 		if (qpi != QPI_NONE)
 			next = min_u64(next, r->qp[qpi].deadline_ps);

@@ -24,7 +24,9 @@ const struct req_op *req_op_of(const struct req_wqe *w)
 	return &ops[w->w.opcode < OPCODES ? w->w.opcode : MLX5_OPCODE_NOP];
 }
 
-/* What holds a message back before its first packet: fence, outstanding READs and ATOMICs, credits. */
+/*
+ * What holds a message back before its first packet: fence, outstanding READs and ATOMICs, credits.
+ */
 static bool may_issue(const struct requester *r, uint32_t qpi, const struct req_wqe *w)
 {
 	const struct req_qp *q = &r->qp[qpi];
@@ -43,7 +45,8 @@ static bool can_send(const struct requester *r, uint32_t qpi)
 	const struct req_qp *q = &r->qp[qpi];
 	const struct req_wqe *w = req_wqe(q, q->send);
 
-	if (q->is_error || q->is_rnr_wait || q->send == q->tail || (q->has_failed && !pos_before(q->send, q->fail)))
+	if (q->is_error || q->is_rnr_wait || q->send == q->tail ||
+	    (q->has_failed && !pos_before(q->send, q->fail)))
 		return false;
 	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->window)
 		return false;
@@ -76,7 +79,8 @@ static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 }
 
 /* PSNs that the next job of 'w' takes, its packet 'at' being the first. */
-static uint32_t job_psns(const struct requester *r, const struct req_qp *q, const struct req_wqe *w, uint32_t at)
+static uint32_t job_psns(const struct requester *r, const struct req_qp *q, const struct req_wqe *w,
+			 uint32_t at)
 {
 	uint32_t left = w->n_psn - at;
 	uint32_t room = r->window - (uint32_t)psn_diff(q->send_psn, q->una);
@@ -86,18 +90,33 @@ static uint32_t job_psns(const struct requester *r, const struct req_qp *q, cons
 	return (uint32_t)min_u64(left, min_u64(room, r->burst));
 }
 
-static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint32_t at, uint32_t n)
+static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint32_t at,
+		     uint32_t n)
 {
 	const struct req_qp *q = &r->qp[qpi];
 	const struct req_op *op = req_op_of(w);
 	const uint64_t mtu = req_attr(r, qpi)->mtu;
 	uint64_t off = at * mtu;
 	struct tx_job j = {
-		.raddr = w->w.raddr, .swap_add = w->w.swap_add, .compare = w->w.compare, .qpi = qpi,
-		.rkey = w->w.rkey, .imm = w->w.imm, .dma_len = w->w.len, .msg_off = (uint32_t)off,
-		.psn = q->send_psn, .buf = w->w.buf, .op = w->w.op, .seg_off = w->w.seg_off, .n_sge = w->w.n_sge,
-		.kind = op->kind, .is_inline = w->w.is_inline, .is_first = at == 0,
-		.is_last = at + n == w->n_psn, .has_imm = op->has_imm, .solicited = w->w.solicited,
+		.raddr = w->w.raddr,
+		.swap_add = w->w.swap_add,
+		.compare = w->w.compare,
+		.qpi = qpi,
+		.rkey = w->w.rkey,
+		.imm = w->w.imm,
+		.dma_len = w->w.len,
+		.msg_off = (uint32_t)off,
+		.psn = q->send_psn,
+		.buf = w->w.buf,
+		.op = w->w.op,
+		.seg_off = w->w.seg_off,
+		.n_sge = w->w.n_sge,
+		.kind = op->kind,
+		.is_inline = w->w.is_inline,
+		.is_first = at == 0,
+		.is_last = at + n == w->n_psn,
+		.has_imm = op->has_imm,
+		.solicited = w->w.solicited,
 		.is_retry = psn_diff(q->send_psn, q->top_psn) < 0,
 	};
 

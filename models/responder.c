@@ -12,14 +12,14 @@
  * written; an ACK leaves when all it speaks for is in the posted queue, so both faults are NAKed.
  * READs and ATOMICs execute after earlier writes of the QP were posted; responses are handed over
  * in bursts, QPs taking turns, and a repeated READ restarts its response. When every context is
- * taken the receive pipeline stops: no context waits for a packet to arrive. Not modelled: UC, UD,
- * SRQ, memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC WRITE; receives posted
- * after the QP went into Error stay.
+ * taken the receive pipeline stops: no context waits for a packet to arrive.
+ * Not modelled: UC, UD, SRQ, memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC
+ * WRITE; receives posted after the QP went into Error stay.
  *
  * Rate: one packet, one write and one acknowledgement a cycle; a packet takes a cycle at each port
- * it needs. Source: IBTA vol. 1, 9.7; protocol.md section 9. Files: responder_exec.c (checks and
- * execution), responder_commit.c (writes, order), responder_tx.c (ACKs, responses), responder.h
- * (state).
+ * it needs. Source: IBTA vol. 1, 9.7; protocol.md section 9.
+ * Files: responder_exec.c (checks and execution), responder_commit.c (writes, order),
+ * responder_tx.c (ACKs, responses), responder.h (state).
  */
 #include "models/packet.h"
 #include "models/responder.h"
@@ -50,10 +50,9 @@ static const struct field responder_fields[] = {
 	PARAM_BOOL(T, long_send_remote_op, false,
 		   "a SEND too long for its receive is a remote operational error",
 		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request"),
-	PARAM_BOOL(
-		T, recv_remote_access, false,
-		"a WRITE refused for its key ends the receive it took with a remote access error",
-		"documented: rxe; IBTA vol. 1 11.6.2: local access error"),
+	PARAM_BOOL(T, recv_remote_access, false,
+		   "a WRITE refused for its key gives the receive it took a remote access error",
+		   "documented: rxe recordings; IBTA vol. 1 11.6.2: local access error"),
 	PARAM_BOOL(T, dup_needs_ack_req, false, "acknowledge duplicates only when they ask for it",
 		   "declared: IBTA vol. 1 C9-105 leaves both"),
 	PORT_IN(T, rx, rx_pkt, "requests"),
@@ -265,7 +264,8 @@ static void ask_atomic(struct responder *r, const struct rsp_ctx *c, uint32_t id
 							      IB_FETCH_ADD });
 }
 
-/* Ask for the receive WQE, the translation, the atomic that the oldest context of each list wants.
+/*
+ * Ask for the receive WQE, the translation, the atomic that the oldest context of each list wants.
  */
 static uint64_t ask(struct responder *r)
 {

@@ -2,9 +2,10 @@
 /*
  * responder.h - the receive side of every QP, shared by the files of the responder block
  *
- * A packet gets a context. Contexts of one QP are executed one after the other, those of different QPs side by
- * side; a context is on the list of the port that it wants next. What a packet has done takes effect (ACK, CQE)
- * when it leaves the commit ring, which it does in order and after its writes were posted.
+ * A packet gets a context. Contexts of one QP are executed one after the other, those of different
+ * QPs side by side; a context is on the list of the port that it wants next. What a packet has done
+ * takes effect (ACK, CQE) when it leaves the commit ring, which it does in order and after its
+ * writes were posted.
  */
 #ifndef MODELS_RESPONDER_H
 #define MODELS_RESPONDER_H
@@ -52,7 +53,8 @@ struct rsp_slot {
 	uint64_t va, result;
 	uint32_t rkey, len, first_psn, n_psn;
 	uint32_t op;
-	uint32_t start, at;	/* packets: where the current pass over the response began, and stands */
+	uint32_t start,
+		at; /* packets: where the current pass over the response began, and stands */
 	uint32_t n_jobs;	/* handed over and not reported done */
 	uint8_t opcode;
 	bool is_used;
@@ -130,7 +132,8 @@ struct responder {
 	struct qp_list streams;	/* QPs with responses to send */
 	struct qp_list flush;	/* QPs in error with receives to flush */
 	struct qp_list errors;	/* QPs in error that the requester does not know of */
-	uint32_t *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links, *error_links;
+	uint32_t *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links,
+		*error_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
 	struct pool *ack_pool;
@@ -185,7 +188,8 @@ void rsp_fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome, uint8_t
 
 /* ---- responder_commit.c: writes and their order ---- */
 
-/* One step of the context whose turn it is: a piece of payload, or its outcome. Returns when to run again. */
+/* One step of the context whose turn it is: a piece of payload, or its outcome. Returns when to run
+ * again. */
 uint64_t rsp_write(struct responder *r);
 
 /* Let the oldest entry of the ring take effect. Returns when to run again. */
@@ -194,7 +198,8 @@ uint64_t rsp_commit(struct responder *r);
 void rsp_take_dma_rsp(struct responder *r);
 
 /* Something that was acknowledged internally failed: NAK 'psn', stop the QP. */
-void rsp_break(struct responder *r, uint32_t qpi, uint32_t psn, uint8_t syndrome, uint8_t recv_syndrome);
+void rsp_break(struct responder *r, uint32_t qpi, uint32_t psn, uint8_t syndrome,
+	       uint8_t recv_syndrome);
 
 /* Flush posted receives of QPs in error, one a cycle. Returns when to run again. */
 uint64_t rsp_flush(struct responder *r);
@@ -205,7 +210,8 @@ void rsp_try_flush(struct responder *r, uint32_t qpi);
 /* ---- responder_tx.c: acknowledgements and responses ---- */
 
 /* An ACK of all up to psn, or (syndrome not 0) a NAK, is due. */
-void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint8_t syndrome, bool is_now);
+void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint8_t syndrome,
+	     bool is_now);
 
 /* Send one acknowledgement. Returns when to run again. */
 uint64_t rsp_send_ack(struct responder *r);

@@ -2,9 +2,9 @@
 /*
  * responder_commit.c - payload writes, and the ring in which packets take effect in order
  *
- * Every write and every end of a packet is an entry of one ring. The oldest entry leaves it when its write is
- * posted; then its packet is acknowledged and its receive completed. So an ACK never speaks for bytes that can
- * still fail, and a CQE follows its payload.
+ * Every write and every end of a packet is an entry of one ring. The oldest entry leaves it when
+ * its write is posted; then its packet is acknowledged and its receive completed. So an ACK never
+ * speaks for bytes that can still fail, and a CQE follows its payload.
  */
 #include "models/aeth.h"
 #include "models/responder.h"
@@ -54,7 +54,8 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 	e->wants_ack = c->m.ack_req;
 	if (i->place & OPCODE_LAST && (i->op_class == CLASS_SEND || opcode_has(i, X_IMMDT))) {
 		end_recv(r, c->m.qpi, e);
-		e->cqe.opcode = i->op_class == CLASS_SEND ? send_cqes[opcode_has(i, X_IMMDT)] : CQE_RESP_WR_IMM;
+		e->cqe.opcode = i->op_class == CLASS_SEND ? send_cqes[opcode_has(i, X_IMMDT)]
+							  : CQE_RESP_WR_IMM;
 		e->cqe.byte_cnt = q->msg_len;
 		e->cqe.solicited = c->m.solicited;
 		e->cqe.imm = c->imm;
@@ -63,10 +64,16 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 }
 
 /* Hand the next piece of payload to the DMA engine. */
-static void push_piece(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, struct rsp_commit *e)
+static void push_piece(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		       struct rsp_commit *e)
 {
-	struct dma_req d = { .buf = c->m.buf, .off = c->off, .tag = (uint32_t)(e - r->ring),
-			     .pd = rsp_attr(r, c->m.qpi)->pd, .is_write = 1, .cls = DMA_PAYLOAD_WRITE, .op = OP_NONE };
+	struct dma_req d = { .buf = c->m.buf,
+			     .off = c->off,
+			     .tag = (uint32_t)(e - r->ring),
+			     .pd = rsp_attr(r, c->m.qpi)->pd,
+			     .is_write = 1,
+			     .cls = DMA_PAYLOAD_WRITE,
+			     .op = OP_NONE };
 	struct wqe_seg seg;
 
 	if (q->in_msg == CLASS_WRITE) {
@@ -141,7 +148,8 @@ uint64_t rsp_write(struct responder *r)
 	return r->want_write.n ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
-void rsp_break(struct responder *r, uint32_t qpi, uint32_t psn, uint8_t syndrome, uint8_t recv_syndrome)
+void rsp_break(struct responder *r, uint32_t qpi, uint32_t psn, uint8_t syndrome,
+	       uint8_t recv_syndrome)
 {
 	struct rsp_qp *q = &r->qp[qpi];
 
@@ -200,7 +208,8 @@ uint64_t rsp_commit(struct responder *r)
 	r->ring_len--;
 	if (--q->n_commit == 0)
 		rsp_unpark(r, e->qpi);
-	return was_full || (r->ring_len && r->ring[r->ring_head].is_done) ? r->b.cycle + 1 : CYCLE_NEVER;
+	return was_full || (r->ring_len && r->ring[r->ring_head].is_done) ? r->b.cycle + 1
+									  : CYCLE_NEVER;
 }
 
 void rsp_take_dma_rsp(struct responder *r)

@@ -41,7 +41,8 @@ static void fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome)
 	uint8_t in_use = CQE_SYNDROME_REMOTE_INVAL_REQ;
 
 	if (syndrome == NAK_REMOTE_ACCESS)
-		in_use = r->recv_remote_access ? CQE_SYNDROME_REMOTE_ACCESS : CQE_SYNDROME_LOCAL_ACCESS;
+		in_use = r->recv_remote_access ? CQE_SYNDROME_REMOTE_ACCESS
+					       : CQE_SYNDROME_LOCAL_ACCESS;
 	rsp_fatal(r, c, syndrome, r->qp[c->m.qpi].has_recv ? in_use : CQE_SYNDROME_WR_FLUSH);
 }
 
@@ -77,7 +78,8 @@ static void decode(struct responder *r, struct rsp_ctx *c, const struct opcode_i
 }
 
 /* Whether a WRITE packet carries what the message's length says. */
-static bool write_len_ok(const struct rsp_qp *q, const struct rsp_ctx *c, const struct opcode_info *i)
+static bool write_len_ok(const struct rsp_qp *q, const struct rsp_ctx *c,
+			 const struct opcode_info *i)
 {
 	uint32_t left = i->place & OPCODE_FIRST ? c->dma_len : q->left;
 
@@ -94,7 +96,8 @@ static bool is_valid(const struct responder *r, const struct rsp_qp *q, const st
 
 	if ((q->in_msg == RSP_NO_MESSAGE) != is_first || (!is_first && q->in_msg != i->op_class))
 		return false;
-	if (i->op_class >= RSP_CLASSES || opcode_has(i, X_IETH) || !opcode_len_ok(i, c->m.len, a->mtu))
+	if (i->op_class >= RSP_CLASSES || opcode_has(i, X_IETH) ||
+	    !opcode_len_ok(i, c->m.len, a->mtu))
 		return false;
 	need = rsp_class_access[i->op_class];
 	if ((a->access & need) != need || c->dma_len > MAX_MESSAGE)
@@ -110,7 +113,8 @@ static uint32_t find_slot(const struct rsp_qp *q, uint32_t psn)
 	uint32_t i;
 
 	for (i = 0; i < q->n_slot; i++)
-		if (q->slot[i].is_used && ((psn - q->slot[i].first_psn) & PSN_MASK) < q->slot[i].n_psn)
+		if (q->slot[i].is_used &&
+		    ((psn - q->slot[i].first_psn) & PSN_MASK) < q->slot[i].n_psn)
 			break;
 	return i;
 }
@@ -121,7 +125,8 @@ static void want_xlate(struct responder *r, struct rsp_ctx *c)
 	qp_list_add(&r->want_xlate, (uint32_t)(c - r->ctx));
 }
 
-/* A slot for a new READ or ATOMIC: false when it must wait or was refused (then the packet has its answer). */
+/* A slot for a new READ or ATOMIC: false when it must wait or was refused (then the packet has its
+ * answer). */
 static bool take_slot(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, uint32_t n_psn)
 {
 	struct rsp_slot *s = &q->slot[q->next_slot];
@@ -136,8 +141,14 @@ static bool take_slot(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, 
 		q->is_parked = true;
 		return false;
 	}
-	*s = (struct rsp_slot){ .va = c->va, .rkey = c->rkey, .len = c->dma_len, .first_psn = c->m.psn,
-				.n_psn = n_psn, .op = c->op, .opcode = c->m.opcode, .is_used = true };
+	*s = (struct rsp_slot){ .va = c->va,
+				.rkey = c->rkey,
+				.len = c->dma_len,
+				.first_psn = c->m.psn,
+				.n_psn = n_psn,
+				.op = c->op,
+				.opcode = c->m.opcode,
+				.is_used = true };
 	return true;
 }
 
@@ -164,8 +175,11 @@ static void start_message(struct rsp_qp *q, const struct rsp_ctx *c, const struc
 	q->left = q->msg_len = c->dma_len;	/* SEND: 0, counted up */
 }
 
-/* All checks passed. SEND, WRITE: write the payload. READ, ATOMIC: once earlier writes are posted. */
-static void execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+/*
+ * All checks passed. SEND, WRITE: write the payload. READ, ATOMIC: once earlier writes are posted.
+ */
+static void execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		    const struct opcode_info *i)
 {
 	c->stage = RSP_READY;
 	if (q->is_error) {
@@ -198,8 +212,11 @@ static void execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, co
 	}
 }
 
-/* Never a NAK: executed once already. READ and ATOMIC are answered again from the saved resource. */
-static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+/*
+ * Never a NAK: executed once already. READ and ATOMIC are answered again from the saved resource.
+ */
+static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		      const struct opcode_info *i)
 {
 	uint32_t n = find_slot(q, c->m.psn);
 	const struct rsp_slot *s = &q->slot[n];
@@ -237,7 +254,8 @@ static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, 
 }
 
 /* With the receive WQE, if it needs one, at hand: have the range checked, once a message. */
-static void translate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+static void translate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		      const struct opcode_info *i)
 {
 	if (i->op_class == CLASS_SEND && c->m.len > q->room && !q->is_error)
 		rsp_fatal(r, c, r->long_send_remote_op ? NAK_REMOTE_OP : NAK_INVALID_REQUEST,
@@ -248,7 +266,8 @@ static void translate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, 
 		execute(r, q, c, i);
 }
 
-static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, const struct opcode_info *i)
+static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		  const struct opcode_info *i)
 {
 	int32_t ahead = psn_diff(c->m.psn, q->epsn);
 
@@ -288,7 +307,8 @@ void rsp_run(struct responder *r, uint32_t qpi)
 
 	if (c->stage == RSP_READY) {
 		execute(r, q, c, i);
-	} else if (q->is_error || !i->name || i->is_response || (c->m.opcode & IB_TRANSPORT_MASK) != IB_RC) {
+	} else if (q->is_error || !i->name || i->is_response ||
+		   (c->m.opcode & IB_TRANSPORT_MASK) != IB_RC) {
 		r->dropped++;
 		rsp_ctx_done(r, c);
 	} else {
@@ -327,7 +347,9 @@ void rsp_take_recv(struct responder *r)
 	} else {
 		r->rnr_naks++;
 		q->is_nak_sent = !r->nak_after_rnr;
-		rsp_answer(r, c, RSP_NAK, (uint8_t)(AETH_RNR_NAK | (rsp_attr(r, m->qpi)->min_rnr & AETH_VALUE_MASK)));
+		rsp_answer(
+			r, c, RSP_NAK,
+			(uint8_t)(AETH_RNR_NAK | (rsp_attr(r, m->qpi)->min_rnr & AETH_VALUE_MASK)));
 	}
 	chan_pop(r->rq_rsp);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * responder_tx.c - what the responder sends: ACKs and NAKs as packets of its own, READ and ATOMIC responses as
- * jobs for the packetizer
+ * responder_tx.c - what the responder sends: ACKs and NAKs as packets of its own, READ and ATOMIC
+ * responses as jobs for the packetizer
  *
- * An acknowledgement must not overtake a response to an earlier request: it waits while responses of its QP are
- * to be sent or with the packetizer. A QP has one acknowledgement pending at most; a later one replaces it.
- * Source: IBTA vol. 1, 9.7.5 (coalescing: 9.7.5.1.2, AETH: 9.7.5.2).
+ * An acknowledgement must not overtake a response to an earlier request: it waits while responses
+ * of its QP are to be sent or with the packetizer. A QP has one acknowledgement pending at most; a
+ * later one replaces it. Source: IBTA vol. 1, 9.7.5 (coalescing: 9.7.5.1.2, AETH: 9.7.5.2).
  */
 #include "models/aeth.h"
 #include "models/packet.h"
@@ -20,7 +20,9 @@ uint8_t rsp_ack_syndrome(const struct responder *r, uint32_t qpi)
 	return (uint8_t)(AETH_ACK | aeth_credit_code(r->qp[qpi].rq_free));
 }
 
-/* Put the QP on the list of those whose acknowledgement may go, or of those that wait for company. */
+/*
+ * Put the QP on the list of those whose acknowledgement may go, or of those that wait for company.
+ */
 static void consider_ack(struct responder *r, uint32_t qpi)
 {
 	struct rsp_qp *q = &r->qp[qpi];
@@ -35,7 +37,8 @@ static void consider_ack(struct responder *r, uint32_t qpi)
 	}
 }
 
-void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint8_t syndrome, bool is_now)
+void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint8_t syndrome,
+	     bool is_now)
 {
 	struct rsp_qp *q = &r->qp[qpi];
 
@@ -64,11 +67,16 @@ static uint32_t build_ack(struct responder *r, uint32_t qpi)
 	uint32_t buf = pool_alloc(r->ack_pool);
 	struct packet *p = buf_data(r->b.sim, buf);
 
-	packet_begin(p, a, &(struct hdr_bth){
-		.opcode = IB_RC | IB_ACKNOWLEDGE, .migreq = r->mig_req, .pkey = a->pkey, .destqp = a->dest_qpn,
-		.psn = q->ack_psn });
-	packet_add_aeth(p, &(struct hdr_aeth){
-		.syndrome = q->ack_syndrome ? q->ack_syndrome : rsp_ack_syndrome(r, qpi), .msn = q->ack_msn });
+	packet_begin(p, a,
+		     &(struct hdr_bth){ .opcode = IB_RC | IB_ACKNOWLEDGE,
+					.migreq = r->mig_req,
+					.pkey = a->pkey,
+					.destqp = a->dest_qpn,
+					.psn = q->ack_psn });
+	packet_add_aeth(p,
+			&(struct hdr_aeth){ .syndrome = q->ack_syndrome ? q->ack_syndrome
+									: rsp_ack_syndrome(r, qpi),
+					    .msn = q->ack_msn });
 	packet_end(p);
 	return buf;
 }
@@ -82,7 +90,8 @@ static uint64_t end_delays(struct responder *r)
 		r->qp[qpi].is_ack_now = r->qp[qpi].is_ack_due;
 		consider_ack(r, qpi);
 	}
-	return r->delayed.n ? block_cycle_at(&r->b, r->qp[r->delayed.head].ack_deadline_ps) : CYCLE_NEVER;
+	return r->delayed.n ? block_cycle_at(&r->b, r->qp[r->delayed.head].ack_deadline_ps)
+			    : CYCLE_NEVER;
 }
 
 uint64_t rsp_send_ack(struct responder *r)
@@ -136,13 +145,23 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t 
 	uint32_t psn = psn_add(s->first_psn, s->at);
 	bool is_read = (s->opcode & IB_OPERATION_MASK) == IB_READ_REQUEST;
 
-	tx_job_push(r->job, &(struct tx_job){
-		.raddr = s->va + off, .swap_add = s->result, .qpi = qpi, .rkey = s->rkey, .dma_len = s->len,
-		.len = is_read ? (uint32_t)min_u64(s->len - off, n * mtu) : 0, .psn = psn, .msn = q->commit_msn,
-		.buf = BUF_NONE, .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1), .op = s->op,
-		.kind = is_read ? JOB_READ_RSP : JOB_ATOMIC_ACK, .syndrome = rsp_ack_syndrome(r, qpi),
-		.is_first = s->at == s->start, .is_last = s->at + n == s->n_psn,
-		.is_retry = s->is_answered || s->start });
+	tx_job_push(r->job,
+		    &(struct tx_job){ .raddr = s->va + off,
+				      .swap_add = s->result,
+				      .qpi = qpi,
+				      .rkey = s->rkey,
+				      .dma_len = s->len,
+				      .len = is_read ? (uint32_t)min_u64(s->len - off, n * mtu) : 0,
+				      .psn = psn,
+				      .msn = q->commit_msn,
+				      .buf = BUF_NONE,
+				      .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1),
+				      .op = s->op,
+				      .kind = is_read ? JOB_READ_RSP : JOB_ATOMIC_ACK,
+				      .syndrome = rsp_ack_syndrome(r, qpi),
+				      .is_first = s->at == s->start,
+				      .is_last = s->at + n == s->n_psn,
+				      .is_retry = s->is_answered || s->start });
 	s->n_jobs++;
 	q->jobs_out++;
 }

@@ -14,8 +14,16 @@ void tbr_init(struct tb_requester *e)
 {
 	memset(e, 0, sizeof(*e));
 	for (uint32_t i = 0; i < TBR_QPS; i++)
-		e->qp[i] = (struct qp_attr){ .qpn = 0x40 + i, .sq_psn = 100, .mtu = TBR_MTU, .scq = 5 + i, .pd = 3,
-					     .rd_atomic = 16, .timeout = 14, .retry = 7, .rnr_retry = 7, .sq_bb = 64 };
+		e->qp[i] = (struct qp_attr){ .qpn = 0x40 + i,
+					     .sq_psn = 100,
+					     .mtu = TBR_MTU,
+					     .scq = 5 + i,
+					     .pd = 3,
+					     .rd_atomic = 16,
+					     .timeout = 14,
+					     .retry = 7,
+					     .rnr_retry = 7,
+					     .sq_bb = 64 };
 	e->nic = (struct nic){ .qp = e->qp, .n_qp = TBR_QPS };
 	e->done_delay = 1;
 }
@@ -53,8 +61,11 @@ void tbr_start(struct tb_requester *e, const char *const *sets)
 	e->error = tb_sink(&e->t, "error");
 	e->credit = tb_sink(&e->t, "credit");
 	e->cqe = tb_sink_react(&e->t, "cqe", take_cqe, e);
-	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "dma_rsp"), .mem = e->mem, .base = TBR_MEM_BASE,
-				  .size = TBR_MEM, .max_delay = 20 };
+	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "dma_rsp"),
+				  .mem = e->mem,
+				  .base = TBR_MEM_BASE,
+				  .size = TBR_MEM,
+				  .max_delay = 20 };
 	rng_seed(&e->dma.rng, "requester", 1);
 	tb_sink_react(&e->t, "dma_req", tb_dma_react, &e->dma);
 	e->wqes = pool_create(&e->wqe->b, WQES, 256);
@@ -88,13 +99,24 @@ static void put_seg(uint8_t *p, uint32_t len, uint64_t addr)
 	hdr_put(p, 64, 64, addr);
 }
 
-void tbr_post_sges(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_t len, uint32_t off, uint32_t n_sge,
-		   unsigned flags)
+void tbr_post_sges(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_t len, uint32_t off,
+		   uint32_t n_sge, unsigned flags)
 {
-	struct wqe w = { .raddr = TBR_RADDR + off, .swap_add = 11, .compare = 22, .qpi = qpi, .rkey = TBR_RKEY,
-			 .imm = 0xabcd, .len = len, .index = e->index[qpi]++, .seg_off = SEG_OFF,
-			 .n_bb = 1, .n_sge = (uint8_t)n_sge, .opcode = opcode, .signaled = !(flags & TBR_SILENT),
-			 .fence = (flags & TBR_FENCE) != 0, .is_inline = (flags & TBR_INLINE) != 0 };
+	struct wqe w = { .raddr = TBR_RADDR + off,
+			 .swap_add = 11,
+			 .compare = 22,
+			 .qpi = qpi,
+			 .rkey = TBR_RKEY,
+			 .imm = 0xabcd,
+			 .len = len,
+			 .index = e->index[qpi]++,
+			 .seg_off = SEG_OFF,
+			 .n_bb = 1,
+			 .n_sge = (uint8_t)n_sge,
+			 .opcode = opcode,
+			 .signaled = !(flags & TBR_SILENT),
+			 .fence = (flags & TBR_FENCE) != 0,
+			 .is_inline = (flags & TBR_INLINE) != 0 };
 	uint64_t addr = TBR_MEM_BASE + off;
 	uint8_t *p;
 
@@ -102,7 +124,8 @@ void tbr_post_sges(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_
 	p = buf_data(&e->t.sim, w.buf);
 	memset(p, 0, 256);
 	for (uint32_t i = 0; i < n_sge; i++) {
-		uint32_t part = i + 1 == n_sge ? len : len / 2 + (i & 1);	/* halves, then what is left */
+		uint32_t part =
+			i + 1 == n_sge ? len : len / 2 + (i & 1); /* halves, then what is left */
 
 		put_seg(p + SEG_OFF + i * WQE_SEG, part, addr);
 		addr += part;
@@ -117,19 +140,25 @@ void tbr_post(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_t len
 }
 
 /* A response packet with room for 'xeth' bytes of extended headers and 'len' of payload. */
-static struct packet *new_rsp(struct tb_requester *e, struct rx_pkt *m, uint32_t qpi, uint8_t operation,
-			      uint32_t psn, uint32_t xeth, uint32_t len)
+static struct packet *new_rsp(struct tb_requester *e, struct rx_pkt *m, uint32_t qpi,
+			      uint8_t operation, uint32_t psn, uint32_t xeth, uint32_t len)
 {
 	struct packet *p;
 
-	*m = (struct rx_pkt){ .buf = pool_alloc(e->pkts), .qpi = qpi, .psn = psn & PSN_MASK, .len = len,
-			      .xeth = TBR_XETH, .payload = (uint16_t)(TBR_XETH + xeth), .opcode = operation };
+	*m = (struct rx_pkt){ .buf = pool_alloc(e->pkts),
+			      .qpi = qpi,
+			      .psn = psn & PSN_MASK,
+			      .len = len,
+			      .xeth = TBR_XETH,
+			      .payload = (uint16_t)(TBR_XETH + xeth),
+			      .opcode = operation };
 	p = buf_data(&e->t.sim, m->buf);
 	memset(p, 0, packet_buf_size(TBR_MTU));
 	return p;
 }
 
-void tbr_ack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint8_t syndrome, uint32_t msn)
+void tbr_ack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint8_t syndrome,
+	     uint32_t msn)
 {
 	struct rx_pkt m;
 	struct packet *p = new_rsp(e, &m, qpi, IB_ACKNOWLEDGE, psn, AETH_BYTES, 0);
@@ -138,26 +167,29 @@ void tbr_ack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, ui
 	tb_send_at(e->rx, at, &m);
 }
 
-void tbr_read_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint8_t operation, uint32_t psn, uint32_t len,
-		  uint8_t syndrome)
+void tbr_read_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint8_t operation,
+		  uint32_t psn, uint32_t len, uint8_t syndrome)
 {
 	bool has_aeth = operation != IB_READ_RSP_MIDDLE;
 	struct rx_pkt m;
 	struct packet *p = new_rsp(e, &m, qpi, operation, psn, has_aeth ? AETH_BYTES : 0, len);
 
 	if (has_aeth)
-		hdr_aeth_encode(p->data + TBR_XETH, &(struct hdr_aeth){ .syndrome = syndrome, .msn = 1 });
+		hdr_aeth_encode(p->data + TBR_XETH,
+				&(struct hdr_aeth){ .syndrome = syndrome, .msn = 1 });
 	for (uint32_t i = 0; i < len; i++)
 		p->data[m.payload + i] = (uint8_t)(psn + i);
 	tb_send_at(e->rx, at, &m);
 }
 
-void tbr_atomic_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint64_t original)
+void tbr_atomic_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn,
+		    uint64_t original)
 {
 	struct rx_pkt m;
 	struct packet *p = new_rsp(e, &m, qpi, IB_ATOMIC_ACK, psn, AETH_BYTES + ATOMICACK_BYTES, 0);
 
-	hdr_aeth_encode(p->data + TBR_XETH, &(struct hdr_aeth){ .syndrome = AETH_NO_CREDITS, .msn = 1 });
+	hdr_aeth_encode(p->data + TBR_XETH,
+			&(struct hdr_aeth){ .syndrome = AETH_NO_CREDITS, .msn = 1 });
 	hdr_put(p->data + TBR_XETH + AETH_BYTES, 0, 64, original);
 	tb_send_at(e->rx, at, &m);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tb_requester.h - a requester with everything around it: posts, a packetizer that says done, packets by hand
+ * tb_requester.h - a requester with everything around it: posts, a packetizer that says done,
+ * packets by hand
  */
 #ifndef TESTBENCH_TB_REQUESTER_H
 #define TESTBENCH_TB_REQUESTER_H
@@ -48,22 +49,32 @@ void tbr_start(struct tb_requester *e, const char *const *sets);
 /* Run to the end; every buffer must have come home. */
 void tbr_end(struct tb_requester *e);
 
-/* A WQE of one segment (or of 'n_sge' that share 'len' unevenly) at memory offset 'off'; flags: enum below. */
+/* A WQE of one segment (or of 'n_sge' that share 'len' unevenly) at memory offset 'off'; flags:
+ * enum below. */
 enum { TBR_SILENT = 1, TBR_FENCE = 2, TBR_INLINE = 4 };
-void tbr_post_sges(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_t len, uint32_t off, uint32_t n_sge,
-		   unsigned flags);
+void tbr_post_sges(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_t len, uint32_t off,
+		   uint32_t n_sge, unsigned flags);
 void tbr_post(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_t len, uint32_t off);
 
-/* Packets to the requester, not before cycle 'at' (0 = now). The payload of PSN p is bytes p, p + 1, ... */
-void tbr_ack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint8_t syndrome, uint32_t msn);
-void tbr_read_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint8_t operation, uint32_t psn, uint32_t len,
-		  uint8_t syndrome);
-void tbr_atomic_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint64_t original);
+/* Packets to the requester, not before cycle 'at' (0 = now). The payload of PSN p is bytes p, p +
+ * 1, ... */
+void tbr_ack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint8_t syndrome,
+	     uint32_t msn);
+void tbr_read_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint8_t operation,
+		  uint32_t psn, uint32_t len, uint8_t syndrome);
+void tbr_atomic_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn,
+		    uint64_t original);
 
 /* Run so that everything but long timers settles. */
 void tbr_settle(struct tb_requester *e);
 
-static inline const struct tx_job *tbr_job(const struct tb_requester *e, uint32_t i) { return tb_got(e->job, i); }
-static inline const struct cqe_req *tbr_cqe(const struct tb_requester *e, uint32_t i) { return tb_got(e->cqe, i); }
+static inline const struct tx_job *tbr_job(const struct tb_requester *e, uint32_t i)
+{
+	return tb_got(e->job, i);
+}
+static inline const struct cqe_req *tbr_cqe(const struct tb_requester *e, uint32_t i)
+{
+	return tb_got(e->cqe, i);
+}
 
 #endif

@@ -14,10 +14,19 @@ void tbs_init(struct tb_responder *s)
 {
 	memset(s, 0, sizeof(*s));
 	for (uint32_t i = 0; i < TBS_QPS; i++)
-		s->qp[i] = (struct qp_attr){
-			.qpn = 0x40 + i, .dest_qpn = 0x80 + i, .rq_psn = TBS_PSN, .mtu = TBS_MTU, .rcq = 7 + i,
-			.srq = SRQ_NONE, .pd = TBS_PD, .pkey = 0xffff, .dest_rd_atomic = 4, .min_rnr = 12,
-			.access = ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ | ACCESS_REMOTE_ATOMIC, .hdr_len = L4 };
+		s->qp[i] = (struct qp_attr){ .qpn = 0x40 + i,
+					     .dest_qpn = 0x80 + i,
+					     .rq_psn = TBS_PSN,
+					     .mtu = TBS_MTU,
+					     .rcq = 7 + i,
+					     .srq = SRQ_NONE,
+					     .pd = TBS_PD,
+					     .pkey = 0xffff,
+					     .dest_rd_atomic = 4,
+					     .min_rnr = 12,
+					     .access = ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ |
+						       ACCESS_REMOTE_ATOMIC,
+					     .hdr_len = L4 };
 	s->nic = (struct nic){ .qp = s->qp, .n_qp = TBS_QPS };
 	s->access = ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ | ACCESS_REMOTE_ATOMIC;
 }
@@ -76,7 +85,9 @@ static void do_atomic(struct tb *t, struct tb_port *p, const void *msg)
 
 	(void)t;
 	rsp.original = load_le(at);
-	v = a->is_fetch_add ? rsp.original + a->swap_add : rsp.original == a->compare ? a->swap_add : rsp.original;
+	v = a->is_fetch_add		 ? rsp.original + a->swap_add
+	    : rsp.original == a->compare ? a->swap_add
+					 : rsp.original;
 	for (unsigned i = 0; i < 8; i++)
 		at[i] = (uint8_t)(v >> 8 * i);
 	tb_send_at(s->atomic_rsp, p->b.cycle + 30, &rsp);
@@ -107,7 +118,8 @@ static void take_ack(struct tb *t, struct tb_port *p, const void *msg)
 	CU_ASSERT_EQUAL(h.pkey, 0xffff);
 	CU_ASSERT_EQUAL(k->len, L4 + BTH_BYTES + AETH_BYTES + ICRC_BYTES);
 	if (s->n_acks < TBS_ACKS)
-		s->acks[s->n_acks++] = (struct tbs_ack){ h.destqp - 0x80, h.psn, a.msn, a.syndrome };
+		s->acks[s->n_acks++] =
+			(struct tbs_ack){ h.destqp - 0x80, h.psn, a.msn, a.syndrome };
 	buf_unref(&p->b, buf);
 }
 
@@ -120,8 +132,11 @@ void tbs_start(struct tb_responder *s, const char *const *sets)
 	s->xlate_rsp = tb_source(&s->t, "xlate_rsp");
 	s->atomic_rsp = tb_source(&s->t, "atomic_rsp");
 	s->job_done = tb_source(&s->t, "job_done");
-	s->dma = (struct tb_dma){ .rsp = tb_source(&s->t, "dma_rsp"), .mem = s->mem, .base = TBS_BASE,
-				  .size = TBS_MEM, .max_delay = 20 };
+	s->dma = (struct tb_dma){ .rsp = tb_source(&s->t, "dma_rsp"),
+				  .mem = s->mem,
+				  .base = TBS_BASE,
+				  .size = TBS_MEM,
+				  .max_delay = 20 };
 	rng_seed(&s->dma.rng, "responder", 1);
 	s->rq_req = tb_sink_react(&s->t, "rq_req", give_recv, s);
 	tb_sink_react(&s->t, "xlate_req", translate, s);
@@ -163,11 +178,15 @@ void tbs_end(struct tb_responder *s)
 static void put_headers(uint8_t *bth, const struct opcode_info *i, const struct tbs_pkt *p)
 {
 	if (opcode_has(i, X_RETH))
-		hdr_reth_encode(bth + i->off[X_RETH],
-				&(struct hdr_reth){ .va = p->va, .rkey = p->rkey, .dmalen = p->dma_len });
+		hdr_reth_encode(
+			bth + i->off[X_RETH],
+			&(struct hdr_reth){ .va = p->va, .rkey = p->rkey, .dmalen = p->dma_len });
 	if (opcode_has(i, X_ATOMICETH))
-		hdr_atomiceth_encode(bth + i->off[X_ATOMICETH], &(struct hdr_atomiceth){
-			.va = p->va, .rkey = p->rkey, .swap_add = p->swap_add, .compare = p->compare });
+		hdr_atomiceth_encode(bth + i->off[X_ATOMICETH],
+				     &(struct hdr_atomiceth){ .va = p->va,
+							      .rkey = p->rkey,
+							      .swap_add = p->swap_add,
+							      .compare = p->compare });
 	if (opcode_has(i, X_IMMDT))
 		hdr_immdt_encode(bth + i->off[X_IMMDT], &(struct hdr_immdt){ .imm = p->imm });
 }
@@ -175,9 +194,15 @@ static void put_headers(uint8_t *bth, const struct opcode_info *i, const struct 
 void tbs_send(struct tb_responder *s, const struct tbs_pkt *p)
 {
 	const struct opcode_info *i = &opcode_info[p->operation];
-	struct rx_pkt m = { .buf = pool_alloc(s->pkts), .qpi = p->qpi, .psn = p->psn & PSN_MASK, .len = p->len,
-			    .xeth = L4 + BTH_BYTES, .payload = (uint16_t)(L4 + BTH_BYTES + i->xeth_bytes),
-			    .opcode = p->operation, .ack_req = p->ack_req, .solicited = p->solicited };
+	struct rx_pkt m = { .buf = pool_alloc(s->pkts),
+			    .qpi = p->qpi,
+			    .psn = p->psn & PSN_MASK,
+			    .len = p->len,
+			    .xeth = L4 + BTH_BYTES,
+			    .payload = (uint16_t)(L4 + BTH_BYTES + i->xeth_bytes),
+			    .opcode = p->operation,
+			    .ack_req = p->ack_req,
+			    .solicited = p->solicited };
 	struct packet *k = buf_data(&s->t.sim, m.buf);
 
 	memset(k, 0, packet_buf_size(TBS_MTU));

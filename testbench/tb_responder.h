@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tb_responder.h - a responder with everything around it: memory behind keys, posted receives, packets by hand
+ * tb_responder.h - a responder with everything around it: memory behind keys, posted receives,
+ * packets by hand
  */
 #ifndef TESTBENCH_TB_RESPONDER_H
 #define TESTBENCH_TB_RESPONDER_H
@@ -74,10 +75,18 @@ void tbs_settle(struct tb_responder *s);
 
 void tbs_send(struct tb_responder *s, const struct tbs_pkt *p);
 
-/* Post a receive of 'n_sge' segments that share 'len' bytes unevenly, from memory offset 'off' on. */
+/*
+ * Post a receive of 'n_sge' segments that share 'len' bytes unevenly, from memory offset 'off' on.
+ */
 void tbs_recv(struct tb_responder *s, uint32_t qpi, uint32_t off, uint32_t len, uint32_t n_sge);
 
-static inline const struct tx_job *tbs_job(const struct tb_responder *s, uint32_t i) { return tb_got(s->job, i); }
-static inline const struct cqe_req *tbs_cqe(const struct tb_responder *s, uint32_t i) { return tb_got(s->cqe, i); }
+static inline const struct tx_job *tbs_job(const struct tb_responder *s, uint32_t i)
+{
+	return tb_got(s->job, i);
+}
+static inline const struct cqe_req *tbs_cqe(const struct tb_responder *s, uint32_t i)
+{
+	return tb_got(s->cqe, i);
+}
 
 #endif

@@ -10,14 +10,20 @@
 
 static struct tb_requester e;
 
-static void start(const char *set)
+static void start2(const char *set, const char *set2)
 {
 	tbr_init(&e);
-	tbr_start(&e, (const char *const[]){ "requester.credits=off", set, NULL });
+	tbr_start(&e, (const char *const[]){ "requester.credits=off", set, set2, NULL });
+}
+
+static void start(const char *set)
+{
+	start2(set, NULL);
 }
 
 /* Job i: PSN, bytes, offset, First, Last. */
-static void expect_job(uint32_t i, uint32_t psn, uint32_t len, uint32_t off, bool is_first, bool is_last)
+static void expect_job(uint32_t i, uint32_t psn, uint32_t len, uint32_t off, bool is_first,
+		       bool is_last)
 {
 	const struct tx_job *j = tbr_job(&e, i);
 
@@ -42,7 +48,7 @@ static void expect_cqe(uint32_t i, uint16_t index, uint8_t syndrome)
 
 static void requester_long_message_goes_in_bursts(void)
 {
-	start(NULL);
+	start("requester.burst=16");
 	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE_IMM, 33 * TBR_MTU + 1, 0);
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL_FATAL(e.job->n_received, 3);
@@ -85,7 +91,8 @@ static void requester_psn_wraps_at_24_bits(void)
 
 static void requester_qps_take_turns_by_burst(void)
 {
-	static const uint32_t turn[] = { 0, 0, 1, 0, 1 };	/* the second is posted a cycle after the first */
+	static const uint32_t turn[] = { 0, 0, 1, 0,
+					 1 }; /* the second is posted a cycle after the first */
 
 	start("requester.burst=2");
 	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 6 * TBR_MTU, 0);
@@ -101,7 +108,7 @@ static void requester_qps_take_turns_by_burst(void)
 
 static void requester_window_holds_packets_back(void)
 {
-	start("requester.window=8");
+	start2("requester.window=8", "requester.burst=16");
 	tbr_post(&e, 0, MLX5_OPCODE_SEND, 20 * TBR_MTU, 0);
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(e.job->n_received, 1);
@@ -123,7 +130,8 @@ static void requester_window_holds_packets_back(void)
 	tbr_end(&e);
 }
 
-/* READs take the PSNs of their responses; data go to the segments; the CQE waits for the last write. */
+/* READs take the PSNs of their responses; data go to the segments; the CQE waits for the last
+ * write. */
 static void requester_read_scatters_responses(void)
 {
 	const uint32_t len = 2 * TBR_MTU + 77;
@@ -218,7 +226,7 @@ static void requester_credits_limit_sends(void)
 		tbr_post(&e, 0, MLX5_OPCODE_SEND, 8, 0);
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(e.job->n_received, 2);
-	tbr_ack(&e, 0, 0, 101, AETH_ACK | 2, 2);	/* MSN 2, 2 credits: SENDs up to the 5th message */
+	tbr_ack(&e, 0, 0, 101, AETH_ACK | 2, 2); /* MSN 2, 2 credits: SENDs up to the 5th message */
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(e.job->n_received, 5);
 	tbr_ack(&e, 0, 0, 104, AETH_ACK | 0, 5);
@@ -270,7 +278,9 @@ static void requester_unsignaled_completes_silently(void)
 	tbr_end(&e);
 }
 
-/* What no QP can do fails in its turn, and everything behind it is flushed, also what comes later. */
+/*
+ * What no QP can do fails in its turn, and everything behind it is flushed, also what comes later.
+ */
 static void requester_local_errors_wait_their_turn(void)
 {
 	static const struct {

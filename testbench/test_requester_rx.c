@@ -91,7 +91,9 @@ static void requester_timeout_zero_never_runs(void)
 	tbr_end(&e);
 }
 
-/* Progress reloads the counter: with one retry, a timeout before and one after an ACK are survived. */
+/*
+ * Progress reloads the counter: with one retry, a timeout before and one after an ACK are survived.
+ */
 static void requester_progress_reloads_retries(void)
 {
 	start_with(4, 1, 7);
@@ -321,7 +323,8 @@ static void requester_stale_job_done_starts_no_timer(void)
 	tbr_end(&e);
 }
 
-/* The responder's half failed: what is held is flushed, what is in flight ignored, and nothing is told back. */
+/* The responder's half failed: what is held is flushed, what is in flight ignored, and nothing is
+ * told back. */
 static void requester_follows_the_responder_into_error(void)
 {
 	start_with(4, 7, 7);
@@ -346,13 +349,15 @@ CU_TestInfo test_requester_rx_tests[] = {
 	{ "progress reloads retries", requester_progress_reloads_retries },
 	{ "RNR NAK waits and counts", requester_rnr_nak_waits_and_counts },
 	{ "RNR retry 7 is without end", requester_rnr_retry_7_is_without_end },
-	{ "sequence NAK during an RNR wait is ignored", requester_sequence_nak_during_rnr_wait_is_ignored },
+	{ "sequence NAK during an RNR wait is ignored",
+	  requester_sequence_nak_during_rnr_wait_is_ignored },
 	{ "fatal NAKs flush the rest", requester_fatal_naks_flush_the_rest },
 	{ "implied NAK restarts a READ", requester_implied_nak_restarts_read },
 	{ "ACK past a READ is an implied NAK", requester_ack_past_a_read_is_an_implied_nak },
 	{ "ghosts change nothing", requester_ghosts_change_nothing },
 	{ "bad responses end the QP", requester_bad_responses_end_the_qp },
-	{ "requester follows the responder into Error", requester_follows_the_responder_into_error },
+	{ "requester follows the responder into Error",
+	  requester_follows_the_responder_into_error },
 	{ "stale job_done starts no timer", requester_stale_job_done_starts_no_timer },
 	CU_TEST_INFO_NULL
 };

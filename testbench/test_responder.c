@@ -19,22 +19,39 @@ static void start(const char *set)
 /* A packet of QP 0 that asks for an ACK. */
 static void send_pkt(uint8_t operation, uint32_t psn, uint32_t len)
 {
-	tbs_send(&s, &(struct tbs_pkt){ .operation = operation, .psn = psn, .len = len, .ack_req = true,
-					.seed = (uint8_t)psn, .va = TBS_BASE, .rkey = TBS_RKEY, .dma_len = len,
-					.imm = 0xcafe, .solicited = true });
+	tbs_send(&s, &(struct tbs_pkt){ .operation = operation,
+					.psn = psn,
+					.len = len,
+					.ack_req = true,
+					.seed = (uint8_t)psn,
+					.va = TBS_BASE,
+					.rkey = TBS_RKEY,
+					.dma_len = len,
+					.imm = 0xcafe,
+					.solicited = true });
 }
 
 static void send_reth(uint8_t operation, uint32_t psn, uint32_t len, uint32_t off, uint32_t dma_len)
 {
-	tbs_send(&s, &(struct tbs_pkt){ .operation = operation, .psn = psn, .len = len, .ack_req = true,
-					.seed = (uint8_t)psn, .va = TBS_BASE + off, .rkey = TBS_RKEY,
+	tbs_send(&s, &(struct tbs_pkt){ .operation = operation,
+					.psn = psn,
+					.len = len,
+					.ack_req = true,
+					.seed = (uint8_t)psn,
+					.va = TBS_BASE + off,
+					.rkey = TBS_RKEY,
 					.dma_len = dma_len });
 }
 
-static void send_atomic(uint8_t operation, uint32_t psn, uint32_t off, uint64_t swap_add, uint64_t compare)
+static void send_atomic(uint8_t operation, uint32_t psn, uint32_t off, uint64_t swap_add,
+			uint64_t compare)
 {
-	tbs_send(&s, &(struct tbs_pkt){ .operation = operation, .psn = psn, .ack_req = true,
-					.va = TBS_BASE + off, .rkey = TBS_RKEY, .swap_add = swap_add,
+	tbs_send(&s, &(struct tbs_pkt){ .operation = operation,
+					.psn = psn,
+					.ack_req = true,
+					.va = TBS_BASE + off,
+					.rkey = TBS_RKEY,
+					.swap_add = swap_add,
 					.compare = compare });
 }
 
@@ -79,7 +96,9 @@ static void responder_send_fills_receive(void)
 	send_pkt(IB_SEND_LAST_IMM, 202, 77);
 	send_pkt(IB_SEND_ONLY, 203, 0);
 	tbs_settle(&s);
-	CU_ASSERT_EQUAL(differs(1000, TBS_MTU, 200) + differs(1256, TBS_MTU, 201) + differs(1512, 77, 202), 0);
+	CU_ASSERT_EQUAL(
+		differs(1000, TBS_MTU, 200) + differs(1256, TBS_MTU, 201) + differs(1512, 77, 202),
+		0);
 	CU_ASSERT_EQUAL(s.mem[999] | s.mem[1589], 0);
 	expect_cqe(0, 0, CQE_RESP_SEND_IMM, 589, 0);
 	CU_ASSERT_EQUAL(tbs_cqe(&s, 0)->imm, 0xcafe);
@@ -100,9 +119,10 @@ static void responder_write_with_imm_takes_receive_at_the_end(void)
 	CU_ASSERT_EQUAL(s.rq_req->n_received, 0);
 	send_pkt(IB_WRITE_LAST_IMM, 202, 3);
 	send_reth(IB_WRITE_ONLY, 203, 5, 2000, 5);
-	send_reth(IB_WRITE_ONLY, 204, 0, 1 << 30, 0);	/* zero length: neither key nor range count */
+	send_reth(IB_WRITE_ONLY, 204, 0, 1 << 30, 0); /* zero length: neither key nor range count */
 	tbs_settle(&s);
-	CU_ASSERT_EQUAL(differs(500, TBS_MTU, 200) + differs(756, TBS_MTU, 201) + differs(1012, 3, 202), 0);
+	CU_ASSERT_EQUAL(
+		differs(500, TBS_MTU, 200) + differs(756, TBS_MTU, 201) + differs(1012, 3, 202), 0);
 	CU_ASSERT_EQUAL(differs(2000, 5, 203), 0);
 	CU_ASSERT_EQUAL(s.cqe->n_received, 1);
 	expect_cqe(0, 0, CQE_RESP_WR_IMM, 2 * TBS_MTU + 3, 0);
@@ -224,7 +244,7 @@ static void responder_duplicate_read_is_executed_again(void)
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(s.job->n_received, 2);
 	CU_ASSERT_EQUAL(tb_stat(&s.t, "dropped"), 3);
-	s.access = ACCESS_REMOTE_WRITE;					/* the key is checked again */
+	s.access = ACCESS_REMOTE_WRITE; /* the key is checked again */
 	send_reth(IB_READ_REQUEST, 200, 0, 64, 3 * TBS_MTU);
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(s.job->n_received, 2);
@@ -240,7 +260,7 @@ static void responder_duplicate_atomic_is_replayed(void)
 	send_atomic(IB_CMP_SWAP, 201, 8, 99, 15);
 	tbs_settle(&s);
 	send_atomic(IB_FETCH_ADD, 200, 8, 10, 0);
-	send_atomic(IB_FETCH_ADD, 201, 8, 10, 0);	/* another opcode than the one saved: dropped */
+	send_atomic(IB_FETCH_ADD, 201, 8, 10, 0); /* another opcode than the one saved: dropped */
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL_FATAL(s.job->n_received, 3);
 	CU_ASSERT_EQUAL(tbs_job(&s, 0)->swap_add, 5);
@@ -278,7 +298,8 @@ static void responder_ack_carries_credits(void)
 		tbs_recv(&s, 0, 0, 8, 1);
 	tbs_recv(&s, 1, 0, 8, 1);
 	send_pkt(IB_SEND_ONLY, 200, 8);
-	tbs_send(&s, &(struct tbs_pkt){ .qpi = 1, .operation = IB_SEND_ONLY, .psn = 200, .ack_req = true });
+	tbs_send(&s, &(struct tbs_pkt){
+			     .qpi = 1, .operation = IB_SEND_ONLY, .psn = 200, .ack_req = true });
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL_FATAL(s.n_acks, 2);
 	CU_ASSERT_EQUAL(s.acks[0].syndrome, AETH_ACK | 4);
@@ -290,7 +311,8 @@ static void responder_ack_carries_credits(void)
 static void responder_delayed_acks_coalesce(void)
 {
 	tbs_init(&s);
-	tbs_start(&s, (const char *const[]){ "responder.ack_delay=10us", "responder.ack_count=4", NULL });
+	tbs_start(&s, (const char *const[]){ "responder.ack_delay=10us", "responder.ack_count=4",
+					     NULL });
 	for (uint32_t i = 0; i < 6; i++)
 		send_reth(IB_WRITE_ONLY, 200 + i, 8, 8 * i, 8);
 	tb_run_for(&s.t, 1000);
@@ -310,8 +332,15 @@ static void responder_qps_do_not_wait_for_each_other(void)
 	s.is_mute[0] = true;
 	send_pkt(IB_SEND_ONLY, 200, 8);
 	send_reth(IB_WRITE_ONLY, 201, 8, 0, 8);
-	tbs_send(&s, &(struct tbs_pkt){ .qpi = 1, .operation = IB_WRITE_ONLY, .psn = 200, .len = 8, .ack_req = true,
-					.va = TBS_BASE + 400, .rkey = TBS_RKEY, .dma_len = 8, .seed = 1 });
+	tbs_send(&s, &(struct tbs_pkt){ .qpi = 1,
+					.operation = IB_WRITE_ONLY,
+					.psn = 200,
+					.len = 8,
+					.ack_req = true,
+					.va = TBS_BASE + 400,
+					.rkey = TBS_RKEY,
+					.dma_len = 8,
+					.seed = 1 });
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(s.n_acks, 1);
 	CU_ASSERT_EQUAL(differs(400, 8, 1), 0);
@@ -323,11 +352,13 @@ static void responder_qps_do_not_wait_for_each_other(void)
 
 CU_TestInfo test_responder_tests[] = {
 	{ "SEND fills a receive", responder_send_fills_receive },
-	{ "WRITE with immediate takes a receive at the end", responder_write_with_imm_takes_receive_at_the_end },
+	{ "WRITE with immediate takes a receive at the end",
+	  responder_write_with_imm_takes_receive_at_the_end },
 	{ "gap gets one NAK", responder_gap_gets_one_nak },
 	{ "PSN wraps at 24 bits", responder_psn_wraps_at_24_bits },
 	{ "missing receive gets an RNR NAK", responder_missing_receive_gets_rnr_nak },
-	{ "duplicate is acknowledged, not executed", responder_duplicate_is_acknowledged_not_executed },
+	{ "duplicate is acknowledged, not executed",
+	  responder_duplicate_is_acknowledged_not_executed },
 	{ "READ is answered in bursts", responder_read_is_answered_in_bursts },
 	{ "duplicate READ is executed again", responder_duplicate_read_is_executed_again },
 	{ "duplicate ATOMIC is replayed", responder_duplicate_atomic_is_replayed },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_responder_exec.c - requests that must not be executed: what is answered, and what becomes of the QP
+ * test_responder_exec.c - requests that must not be executed: what is answered, and what becomes of
+ * the QP
  */
 #include <string.h>
 
@@ -16,10 +17,17 @@ static void start(const char *set)
 	tbs_start(&s, (const char *const[]){ "responder.credits=off", set, NULL });
 }
 
-static void send_reth(uint8_t operation, uint32_t psn, uint32_t len, uint64_t va, uint32_t rkey, uint32_t dma_len)
+static void send_reth(uint8_t operation, uint32_t psn, uint32_t len, uint64_t va, uint32_t rkey,
+		      uint32_t dma_len)
 {
-	tbs_send(&s, &(struct tbs_pkt){ .operation = operation, .psn = psn, .len = len, .ack_req = true,
-					.seed = (uint8_t)psn, .va = va, .rkey = rkey, .dma_len = dma_len });
+	tbs_send(&s, &(struct tbs_pkt){ .operation = operation,
+					.psn = psn,
+					.len = len,
+					.ack_req = true,
+					.seed = (uint8_t)psn,
+					.va = va,
+					.rkey = rkey,
+					.dma_len = dma_len });
 }
 
 static void send_plain(uint8_t operation, uint32_t psn, uint32_t len)
@@ -59,11 +67,14 @@ static void responder_opcode_out_of_sequence_is_invalid(void)
 		uint8_t first;		/* 0xff = none */
 		uint8_t second;
 	} bad[] = {
-		{ 0xff, IB_SEND_MIDDLE }, { 0xff, IB_SEND_LAST }, { 0xff, IB_WRITE_MIDDLE }, { 0xff, IB_WRITE_LAST },
-		{ 0xff, IB_WRITE_LAST_IMM }, { IB_SEND_FIRST, IB_SEND_FIRST }, { IB_SEND_FIRST, IB_SEND_ONLY },
-		{ IB_SEND_FIRST, IB_WRITE_MIDDLE }, { IB_SEND_FIRST, IB_WRITE_LAST }, { IB_SEND_FIRST, IB_READ_REQUEST },
-		{ IB_WRITE_FIRST, IB_WRITE_FIRST }, { IB_WRITE_FIRST, IB_WRITE_ONLY }, { IB_WRITE_FIRST, IB_SEND_LAST },
-		{ IB_WRITE_FIRST, IB_SEND_MIDDLE }, { IB_WRITE_FIRST, IB_FETCH_ADD }, { 0xff, IB_SEND_ONLY_INV },
+		{ 0xff, IB_SEND_MIDDLE },	    { 0xff, IB_SEND_LAST },
+		{ 0xff, IB_WRITE_MIDDLE },	    { 0xff, IB_WRITE_LAST },
+		{ 0xff, IB_WRITE_LAST_IMM },	    { IB_SEND_FIRST, IB_SEND_FIRST },
+		{ IB_SEND_FIRST, IB_SEND_ONLY },    { IB_SEND_FIRST, IB_WRITE_MIDDLE },
+		{ IB_SEND_FIRST, IB_WRITE_LAST },   { IB_SEND_FIRST, IB_READ_REQUEST },
+		{ IB_WRITE_FIRST, IB_WRITE_FIRST }, { IB_WRITE_FIRST, IB_WRITE_ONLY },
+		{ IB_WRITE_FIRST, IB_SEND_LAST },   { IB_WRITE_FIRST, IB_SEND_MIDDLE },
+		{ IB_WRITE_FIRST, IB_FETCH_ADD },   { 0xff, IB_SEND_ONLY_INV },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -77,8 +88,9 @@ static void responder_opcode_out_of_sequence_is_invalid(void)
 		tbs_settle(&s);
 		expect_end(psn, NAK_INVALID_REQUEST);
 		CU_ASSERT_EQUAL(s.cqe->n_received, 1);
-		expect_recv_error(0, 0, bad[i].first == IB_SEND_FIRST ? CQE_SYNDROME_REMOTE_INVAL_REQ
-								      : CQE_SYNDROME_WR_FLUSH);
+		expect_recv_error(0, 0,
+				  bad[i].first == IB_SEND_FIRST ? CQE_SYNDROME_REMOTE_INVAL_REQ
+								: CQE_SYNDROME_WR_FLUSH);
 		tbs_end(&s);
 	}
 }
@@ -147,8 +159,9 @@ static void responder_bad_key_or_range_is_access_error(void)
 		expect_end(200, NAK_REMOTE_ACCESS);
 		CU_ASSERT_EQUAL(s.job->n_received, 0);
 		CU_ASSERT_EQUAL(s.dma.n_writes, 0);
-		expect_recv_error(0, 0, bad[i].operation == IB_WRITE_ONLY_IMM ? CQE_SYNDROME_LOCAL_ACCESS
-									      : CQE_SYNDROME_WR_FLUSH);
+		expect_recv_error(0, 0,
+				  bad[i].operation == IB_WRITE_ONLY_IMM ? CQE_SYNDROME_LOCAL_ACCESS
+									: CQE_SYNDROME_WR_FLUSH);
 		CU_ASSERT_EQUAL(s.error->n_received, 1);	/* the requester is told */
 		tbs_end(&s);
 	}
@@ -211,7 +224,9 @@ static void responder_short_receive_ends_the_qp(void)
 	}
 }
 
-/* Receive memory that cannot be written: nothing from that packet on is acknowledged or completed. */
+/*
+ * Receive memory that cannot be written: nothing from that packet on is acknowledged or completed.
+ */
 static void responder_receive_fault_is_never_acknowledged(void)
 {
 	start(NULL);
@@ -253,7 +268,8 @@ static void responder_resources_are_enforced(void)
 	for (unsigned rxe = 0; rxe < 2; rxe++) {
 		tbs_init(&s);
 		s.qp[0].dest_rd_atomic = 2;
-		tbs_start(&s, (const char *const[]){ rxe ? "responder.enforce_rd_atomic=off" : NULL, NULL });
+		tbs_start(&s, (const char *const[]){ rxe ? "responder.enforce_rd_atomic=off" : NULL,
+						     NULL });
 		s.is_silent = true;
 		for (uint32_t i = 0; i < 3; i++)
 			send_reth(IB_READ_REQUEST, 200 + i, 0, TBS_BASE, TBS_RKEY, 8);
@@ -270,7 +286,8 @@ static void responder_resources_are_enforced(void)
 	}
 }
 
-/* The requester's half failed: posted receives are flushed, packets dropped, and nothing is told back. */
+/* The requester's half failed: posted receives are flushed, packets dropped, and nothing is told
+ * back. */
 static void responder_follows_the_requester_into_error(void)
 {
 	start(NULL);
@@ -299,7 +316,8 @@ CU_TestInfo test_responder_exec_tests[] = {
 	{ "short receive ends the QP", responder_short_receive_ends_the_qp },
 	{ "receive fault is never acknowledged", responder_receive_fault_is_never_acknowledged },
 	{ "failing response is an access error", responder_failing_response_is_access_error },
-	{ "responder follows the requester into Error", responder_follows_the_requester_into_error },
+	{ "responder follows the requester into Error",
+	  responder_follows_the_requester_into_error },
 	{ "responder resources are enforced", responder_resources_are_enforced },
 	CU_TEST_INFO_NULL
 };

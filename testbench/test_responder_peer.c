@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_responder_peer.c - the responder against a model that executes the same messages one by one, while packets
- * come twice, too early and again: memory, receives, atomics and the last acknowledgement must be the model's
+ * test_responder_peer.c - the responder against a model that executes the same messages one by one,
+ * while packets come twice, too early and again: memory, receives, atomics and the last
+ * acknowledgement must be the model's
  */
 #include <string.h>
 
@@ -32,6 +33,7 @@ struct path {
 	uint8_t mem[TBS_MEM];
 	struct rng rng;
 	uint64_t chaos_ppb;
+	bool is_paced;		/* DMA answers in order: disorder depends on step order */
 	bool every_cycle;
 	uint32_t fault_at;	/* packet of QP 0 whose payload is falsified on the way; 0 = none */
 	uint64_t digest;
@@ -44,18 +46,27 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)rng_below(&x.rng, n);
 }
 
-static struct tbs_pkt *add(struct script *q, uint32_t qpi, uint8_t operation, uint32_t len, uint32_t n_psn)
+static struct tbs_pkt *add(struct script *q, uint32_t qpi, uint8_t operation, uint32_t len,
+			   uint32_t n_psn)
 {
 	struct tbs_pkt *p = &q->pkt[q->n++];
 
-	*p = (struct tbs_pkt){ .qpi = qpi, .psn = q->psn, .operation = operation, .len = len, .rkey = TBS_RKEY,
-			       .seed = (uint8_t)below(256), .ack_req = below(3) == 0 };
+	*p = (struct tbs_pkt){ .qpi = qpi,
+			       .psn = q->psn,
+			       .operation = operation,
+			       .len = len,
+			       .rkey = TBS_RKEY,
+			       .seed = (uint8_t)below(256),
+			       .ack_req = below(3) == 0 };
 	q->psn = psn_add(q->psn, n_psn);
 	return p;
 }
 
-/* SEND or WRITE of 'len' bytes to memory offset 'to'. Rows of the table: First, Middle, Last, Only. */
-static void add_message(struct script *q, uint32_t qpi, const uint8_t *ops, uint32_t len, uint32_t to)
+/*
+ * SEND or WRITE of 'len' bytes to memory offset 'to'. Rows of the table: First, Middle, Last, Only.
+ */
+static void add_message(struct script *q, uint32_t qpi, const uint8_t *ops, uint32_t len,
+			uint32_t to)
 {
 	uint32_t n = psn_count(len, TBS_MTU);
 
@@ -75,8 +86,9 @@ static void add_message(struct script *q, uint32_t qpi, const uint8_t *ops, uint
 
 static void expect_recv(struct script *q, uint8_t opcode, uint32_t len, uint32_t imm)
 {
-	q->cqe[q->n_cqe] = (struct cqe_req){ .wqe_counter = (uint16_t)q->n_cqe, .opcode = opcode, .byte_cnt = len,
-					     .imm = imm };
+	q->cqe[q->n_cqe] = (struct cqe_req){
+		.wqe_counter = (uint16_t)q->n_cqe, .opcode = opcode, .byte_cnt = len, .imm = imm
+	};
 	q->n_cqe++;
 }
 
@@ -86,7 +98,8 @@ static void add_send(struct script *q, uint32_t qpi)
 		{ IB_SEND_FIRST, IB_SEND_MIDDLE, IB_SEND_LAST, IB_SEND_ONLY },
 		{ IB_SEND_FIRST, IB_SEND_MIDDLE, IB_SEND_LAST_IMM, IB_SEND_ONLY_IMM }
 	};
-	uint32_t imm = below(2), len = below(RECV_LEN), to = qpi * HALF + RECVS + q->n_cqe % RECV_SLOTS * RECV_LEN;
+	uint32_t imm = below(2), len = below(RECV_LEN),
+		 to = qpi * HALF + RECVS + q->n_cqe % RECV_SLOTS * RECV_LEN;
 
 	tbs_recv(&x.r, qpi, to, RECV_LEN, 1 + q->n_cqe % 3);
 	expect_recv(q, imm ? CQE_RESP_SEND_IMM : CQE_RESP_SEND, len, imm ? q->n_messages : 0);
@@ -139,7 +152,8 @@ static void add_atomic(struct script *q, uint32_t qpi)
 
 static void write_script(struct script *q, uint32_t qpi)
 {
-	static void (*const kinds[])(struct script *, uint32_t) = { add_send, add_write, add_read, add_atomic };
+	static void (*const kinds[])(struct script *, uint32_t) = { add_send, add_write, add_read,
+								    add_atomic };
 
 	q->psn = x.r.qp[qpi].rq_psn;
 	while (q->n_messages < MESSAGES - 1)
@@ -187,13 +201,16 @@ static uint32_t wrong_cqes(void)
 		struct script *q = &x.q[c->qpi];
 		const struct cqe_req *want = &q->cqe[q->n_done++];
 
-		n += q->n_done > q->n_cqe || c->wqe_counter != want->wqe_counter || c->opcode != want->opcode ||
-		     c->byte_cnt != want->byte_cnt || c->imm != want->imm;
+		n += q->n_done > q->n_cqe || c->wqe_counter != want->wqe_counter ||
+		     c->opcode != want->opcode || c->byte_cnt != want->byte_cnt ||
+		     c->imm != want->imm;
 	}
 	return n;
 }
 
-/* Every response speaks for a packet of the script: READ data from its range, the ATOMIC's result. */
+/*
+ * Every response speaks for a packet of the script: READ data from its range, the ATOMIC's result.
+ */
 static uint32_t wrong_jobs(void)
 {
 	uint32_t n = 0;
@@ -209,7 +226,9 @@ static uint32_t wrong_jobs(void)
 			n += j->psn != q->pkt[k].psn || j->swap_add != q->original[k];
 		else
 			n += q->pkt[k].operation != IB_READ_REQUEST ||
-			     j->raddr != q->pkt[k].va + (uint64_t)TBS_MTU * (uint32_t)psn_diff(j->psn, q->pkt[k].psn);
+			     j->raddr != q->pkt[k].va +
+						 (uint64_t)TBS_MTU *
+							 (uint32_t)psn_diff(j->psn, q->pkt[k].psn);
 	}
 	return n;
 }
@@ -224,7 +243,7 @@ static uint64_t digest_of(uint64_t h, const struct tb_port *p)
 /* Differences from the model. */
 static uint32_t run(uint64_t chaos_ppb, uint32_t fault_at, const char *const *sets)
 {
-	bool every_cycle = x.every_cycle;
+	bool is_paced = x.is_paced, every_cycle = x.every_cycle;
 	uint32_t wrong = 0;
 
 	memset(&x, 0, sizeof(x));
@@ -235,6 +254,8 @@ static uint32_t run(uint64_t chaos_ppb, uint32_t fault_at, const char *const *se
 	x.fault_at = fault_at;
 	tbs_start(&x.r, sets);
 	x.r.t.sim.every_cycle = every_cycle;
+	if (is_paced)
+		x.r.dma.max_delay = 0;
 	for (uint32_t i = 0; i < TBS_QPS; i++)
 		write_script(&x.q[i], i);
 	send_all();
@@ -250,7 +271,8 @@ static uint32_t run(uint64_t chaos_ppb, uint32_t fault_at, const char *const *se
 		for (uint32_t k = 0; k < x.r.n_acks; k++)
 			if (x.r.acks[k].qpi == i)
 				a = &x.r.acks[k];
-		wrong += !a || a->psn != psn_add(x.q[i].psn, PSN_MASK) || a->msn != x.q[i].n_messages;
+		wrong += !a || a->psn != psn_add(x.q[i].psn, PSN_MASK) ||
+			 a->msn != x.q[i].n_messages;
 	}
 	tbs_end(&x.r);
 	return wrong;
@@ -271,27 +293,32 @@ static void responder_stalls_change_no_result(void)
 
 	for (unsigned i = 0; i < 16; i++) {
 		tb_stall_sets(&responder_class, i / 4, i % 4, in, out);
-		CU_ASSERT_EQUAL(run(100000000, 0, (const char *const[]){ rxe[0], in, out, NULL }), 0);
+		CU_ASSERT_EQUAL(run(100000000, 0, (const char *const[]){ rxe[0], in, out, NULL }),
+				0);
 	}
 }
 
 static void responder_small_limits_do_not_wedge(void)
 {
-	CU_ASSERT_EQUAL(run(100000000, 0, (const char *const[]){
-		rxe[0], "responder.contexts=1", "responder.writes=2", "responder.burst=1", "responder.ack_buffers=1",
-		"responder.ack_delay=1us", "responder.ack_count=3", NULL }), 0);
+	CU_ASSERT_EQUAL(run(100000000, 0,
+			    (const char *const[]){
+				    rxe[0], "responder.contexts=1", "responder.writes=2",
+				    "responder.burst=1", "responder.ack_buffers=1",
+				    "responder.ack_delay=1us", "responder.ack_count=3", NULL }),
+			0);
 }
 
 static void responder_sleeping_changes_nothing(void)
 {
 	uint64_t digest;
 
+	x.is_paced = true;
 	run(100000000, 0, rxe);
 	digest = x.digest;
-	x.every_cycle = true;
+	x.is_paced = x.every_cycle = true;
 	run(100000000, 0, rxe);
 	CU_ASSERT_EQUAL(x.digest, digest);
-	x.every_cycle = false;
+	x.is_paced = x.every_cycle = false;
 }
 
 static void responder_model_catches_seeded_fault(void)
@@ -299,7 +326,8 @@ static void responder_model_catches_seeded_fault(void)
 	CU_ASSERT(run(0, x.q[0].n / 2, rxe) != 0);
 }
 
-/* Packets of any kind around the expected PSN: nothing crashes, nothing is left over, the other QP still works. */
+/* Packets of any kind around the expected PSN: nothing crashes, nothing is left over, the other QP
+ * still works. */
 static void responder_survives_garbage(void)
 {
 	for (uint64_t seed = 1; seed <= 150; seed++) {
@@ -316,15 +344,23 @@ static void responder_survives_garbage(void)
 		for (uint32_t k = 0; k < 120; k++) {
 			uint32_t off = seed % 2 ? below(8) : 0;
 
-			tbs_send(&x.r, &(struct tbs_pkt){
-				.operation = (uint8_t)below(0x18), .psn = r->qp[0].epsn + off - (off > 6 ? 8 : 0),
-				.len = below(2) ? TBS_MTU : below(TBS_MTU + 1), .ack_req = below(2),
-				.va = TBS_BASE + 8 * below(8192), .rkey = TBS_RKEY,
-				.dma_len = below(2) ? TBS_MTU : below(2000) });
+			tbs_send(&x.r,
+				 &(struct tbs_pkt){ .operation = (uint8_t)below(0x18),
+						    .psn = r->qp[0].epsn + off - (off > 6 ? 8 : 0),
+						    .len = below(2) ? TBS_MTU : below(TBS_MTU + 1),
+						    .ack_req = below(2),
+						    .va = TBS_BASE + 8 * below(8192),
+						    .rkey = TBS_RKEY,
+						    .dma_len = below(2) ? TBS_MTU : below(2000) });
 			tb_run_for(&x.r.t, 1 + below(40));
 		}
-		tbs_send(&x.r, &(struct tbs_pkt){ .qpi = 1, .operation = IB_WRITE_ONLY, .psn = TBS_PSN, .len = 4,
-						  .ack_req = true, .va = TBS_BASE + 60000, .rkey = TBS_RKEY,
+		tbs_send(&x.r, &(struct tbs_pkt){ .qpi = 1,
+						  .operation = IB_WRITE_ONLY,
+						  .psn = TBS_PSN,
+						  .len = 4,
+						  .ack_req = true,
+						  .va = TBS_BASE + 60000,
+						  .rkey = TBS_RKEY,
 						  .dma_len = 4 });
 		tb_run(&x.r.t);
 		CU_ASSERT_EQUAL(r->n_ctx, 0);
