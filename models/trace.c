@@ -2,9 +2,9 @@
 /*
  * trace.c - reading a verbs trace: set-up into tables, then the stream one record at a time
  *
- * The file is read once for the set-up (up to the first record of the stream), once for `expect` and `wire`
- * records wherever they stand, and then goes on where the set-up ended. Reading costs about a third of a
- * microsecond a record, the pass over expects a tenth of that.
+ * The file is read once for the set-up (up to the first record of the stream), once for `expect`
+ * and `wire` records wherever they stand, and then goes on where the set-up ended. Reading costs
+ * about a third of a microsecond a record, the pass over expects a tenth of that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,10 @@
 
 #define HEADER "rnicsim-trace"
 
-/* Every kind of record: its table, and the one of 'setup' (once a file) or 'stream' (as time goes on) that reads it. */
+/*
+ * Every kind of record: its table, and the one of 'setup' (once a file) or 'stream' (as time goes
+ * on) that reads it.
+ */
 static const struct {
 	const struct record_kind *kind;
 	trace_stream_fn *stream;
@@ -69,7 +72,8 @@ static bool read_header(struct trace *t, struct err *e)
 	if (got == 0)
 		return err_set(e, t->path, 1, "an empty file; a trace begins with '%s 1'", HEADER);
 	if (strcmp(rec->words[0].text, HEADER) != 0)
-		return record_err(rec, e, "this is no trace: the first record must be '%s 1'", HEADER);
+		return record_err(rec, e, "this is no trace: the first record must be '%s 1'",
+				  HEADER);
 	if (rec->n_words != 2 || strcmp(rec->words[1].text, "1") != 0)
 		return record_err(rec, e, "version '%.20s' of the trace format; known: 1",
 				  rec->n_words > 1 ? rec->words[1].text : "");
@@ -91,9 +95,11 @@ static bool read_setup(struct trace *t, struct err *e)
 			break;
 		}
 		if (is_of_record(&tr->rec))
-			return record_err(&tr->rec, e, "nothing was posted yet: an expect stands behind what it speaks of");
+			return record_err(&tr->rec, e,
+					  "nothing was posted yet: an expect stands behind what it "
+					  "speaks of");
 		if (kinds[k].is_anywhere && tr->rec.is_regular)
-			continue;	/* collected by the second pass, when all names are known */
+			continue; /* collected by the second pass, when all names are known */
 		if (!kinds[k].setup(t, e))
 			return false;
 	}
@@ -126,7 +132,8 @@ struct trace *trace_open(const char *path, struct err *e)
 
 	t->path = x_strdup(path);
 	t->reader = x_calloc(1, sizeof(*t->reader));
-	if (record_open(&t->reader->rec, path, e) && read_header(t, e) && read_setup(t, e) && collect(t, e))
+	if (record_open(&t->reader->rec, path, e) && read_header(t, e) && read_setup(t, e) &&
+	    collect(t, e))
 		return t;
 	trace_close(t);
 	return NULL;
@@ -179,7 +186,9 @@ static bool read_aside(struct trace *t, int k, struct err *e)
 	const struct record_reader *rec = &tr->rec;
 
 	if (!kinds[k].is_anywhere)
-		return record_err(rec, e, "'%s' stands behind the first record of the stream; set-up records come first",
+		return record_err(rec, e,
+				  "'%s' stands behind the first record of the stream; set-up "
+				  "records come first",
 				  kinds[k].kind->name);
 	if (!tr->has_collected && !kinds[k].setup(t, e))
 		return false;

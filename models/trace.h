@@ -2,8 +2,9 @@
 /*
  * trace.h - verbs traces, version 1: the records, and reading them one by one
  *
- * Set-up records (host, pd, mr, mw, cq, srq, qp, wire) are collected into tables when the trace is opened;
- * the rest is read as a stream. Names are resolved to indices while reading, so a record holds numbers only.
+ * Set-up records (host, pd, mr, mw, cq, srq, qp, wire) are collected into tables when the trace is
+ * opened; the rest is read as a stream. Names are resolved to indices while reading, so a record
+ * holds numbers only.
  */
 #ifndef MODELS_TRACE_H
 #define MODELS_TRACE_H
@@ -139,7 +140,8 @@ enum wire_fault { WIRE_DROP, WIRE_DUP, WIRE_CORRUPT, WIRE_DELAY };
 enum qp_state { QPS_RESET, QPS_INIT, QPS_RTR, QPS_RTS, QPS_SQD, QPS_SQE, QPS_ERR, QPS_STATES };
 
 enum rec_kind {
-	REC_POST, REC_RECV, REC_MEM, REC_MODIFY_QP, REC_MODIFY_SRQ, REC_DESTROY, REC_DEREG, REC_ARM, REC_KINDS
+	REC_POST, REC_RECV, REC_MEM, REC_MODIFY_QP, REC_MODIFY_SRQ, REC_DESTROY, REC_DEREG, REC_ARM,
+	REC_KINDS
 };
 
 enum { WR_SIGNALED = 1, WR_SOLICITED = 2, WR_FENCE = 4, WR_INLINE = 8, WR_MORE = 16 };
@@ -159,8 +161,8 @@ struct rec_after {
 #define MAX_AFTER 16
 
 /*
- * One record of the stream. Indices are into the set-up tables. Only the first n_after and n_sge elements of
- * the arrays at the end are set.
+ * One record of the stream. Indices are into the set-up tables. Only the first n_after and n_sge
+ * elements of the arrays at the end are set.
  */
 struct trace_record {
 	enum rec_kind kind;
@@ -188,7 +190,7 @@ struct trace_record {
 	/* MEM */
 	uint64_t mem_off, mem_len; /* offset in 'mr' */
 	uint8_t mem_byte;	/* set:BYTE:LEN */
-	uint8_t *mem_bytes;	/* hex:, owned by the record (trace_record_release); NULL = set */
+	uint8_t *mem_bytes;	/* hex:, owned (trace_record_release); NULL = set: */
 	/* MODIFY, ARM */
 	uint32_t state;		/* enum qp_state */
 	uint32_t limit;
@@ -199,8 +201,8 @@ struct trace_record {
 };
 
 enum expect_kind {
-	EXPECT_STATUS, EXPECT_ERROR, EXPECT_NO_COMPLETION, EXPECT_MEM, EXPECT_MEM_FILL, EXPECT_MEM_HEX,
-	EXPECT_EVENT, EXPECT_STAT
+	EXPECT_STATUS, EXPECT_ERROR, EXPECT_NO_COMPLETION, EXPECT_MEM, EXPECT_MEM_FILL,
+	EXPECT_MEM_HEX, EXPECT_EVENT, EXPECT_STAT
 };
 
 struct trace_expect {
@@ -238,34 +240,37 @@ struct trace {
 	uint32_t n_qps;
 	struct trace_wire *wires;
 	uint32_t n_wires;
-	struct trace_expect *expects; /* all of them from the start, when the file can be read twice; else grows */
+	struct trace_expect *expects; /* all of them from the start, or growing */
 	uint32_t n_expects;
 	struct trace_reader *reader;
 };
 
 /*
- * Open 'path' (plain or gzip) and read its set-up records; stops before the first record of the stream. A regular
- * file is looked through once more for its `expect` and `wire` records, wherever they stand, so that they are
- * known before the run. NULL with 'e' set on a mistake. Close with trace_close.
+ * Open 'path' (plain or gzip) and read its set-up records; stops before the first record of the
+ * stream. A regular file is looked through once more for its `expect` and `wire` records, wherever
+ * they stand, so that they are known before the run. NULL with 'e' set on a mistake. Close with
+ * trace_close.
  */
 struct trace *trace_open(const char *path, struct err *e);
 void trace_close(struct trace *t);
 
 /*
- * The next record of the stream into *r: 1 = there is one (release it with trace_record_release), 0 = end of
- * file, -1 = 'e' is set. `expect` records are checked on the way (and collected into t->expects when the file
- * could not be read twice); late set-up records are an error.
+ * The next record of the stream into *r: 1 = there is one (release it with trace_record_release),
+ * 0 = end of file, -1 = 'e' is set. `expect` records are checked on the way (and collected into
+ * t->expects when the file could not be read twice); late set-up records are an error.
  *
- * Checked: ids rise strictly within a host; `after` names earlier records of the file that are signaled. So a
- * dependency that is not among the records still waiting or in flight has been completed.
+ * Checked: ids rise strictly within a host; `after` names earlier records of the file that are
+ * signaled. So a dependency that is not among the records still waiting or in flight has been
+ * completed.
  */
 int trace_next(struct trace *t, struct trace_record *r, struct err *e);
 void trace_record_release(struct trace_record *r);
 
 /*
- * A record in few bytes (a WRITE with one element and one dependency: 136), for those that wait. 'to' has room for
- * TRACE_PACKED_MAX bytes, any alignment. Returns the bytes used. Ownership of mem_bytes moves into the packed
- * form, and back by trace_record_unpack, which returns the bytes read.
+ * A record in few bytes, for those that wait: a WRITE with one element and one dependency takes
+ * about 112. 'to' has room for TRACE_PACKED_MAX bytes, any alignment. Returns the bytes used.
+ * Ownership of mem_bytes moves into the packed form, and back by trace_record_unpack, which returns
+ * the bytes read.
  */
 #define TRACE_PACKED_MAX (sizeof(uint64_t) + sizeof(struct trace_record))
 size_t trace_record_pack(const struct trace_record *r, uint8_t *to);
@@ -279,11 +284,12 @@ uint32_t trace_find_host(const struct trace *t, const char *name);
 
 /*
  * The bytes that an MR's fill puts at offset 'off' and behind. FILL_RAND: byte i of the stream of
- * rng_seed("fill", seed), 8 bytes a draw, little-endian (start at off 0 or pay for what is skipped). FILL_KEEP: zeros.
+ * rng_seed("fill", seed), 8 bytes a draw, little-endian (what lies before 'off' is drawn too).
+ * FILL_KEEP: zeros.
  */
 void trace_fill(const struct trace_mr *m, uint64_t off, uint8_t *to, uint64_t len);
 
-/* `rnicsim trace {info,check,gen,convert}`; argv[0] is "trace". Returns the exit status, 2 with 'e' set. */
+/* `rnicsim trace {info,check,gen,convert}`; argv[0] is "trace". The exit status, 2 with 'e' set. */
 int cmd_trace(int argc, char **argv, struct err *e);
 
 #endif

@@ -10,7 +10,8 @@
 #include "models/trace.h"
 #include "models/trace_out.h"
 
-static const char usage[] = "usage: rnicsim trace info FILE | check FILE | gen [options] | convert IN.jsonl[.gz] -o OUT.trace";
+static const char usage[] = "usage: rnicsim trace info FILE | check FILE | gen [options] | convert "
+			    "IN.jsonl[.gz] -o OUT.trace";
 
 /* What is counted in one reading of a trace. Work requests of `repeat=N` count N times. */
 struct counts {
@@ -91,28 +92,33 @@ static void print_setup(const struct trace *t)
 		if (by_type[i])
 			printf("  %s %" PRIu32, types[i], by_type[i]);
 	printf("\nmrs        %" PRIu32 "  %" PRIu64 " bytes\n", t->n_mrs, bytes);
-	printf("others     %" PRIu32 " PDs, %" PRIu32 " windows, %" PRIu32 " CQs, %" PRIu32 " SRQs, %" PRIu32
-	       " wire faults\n", t->n_pds, t->n_mws, t->n_cqs, t->n_srqs, t->n_wires);
+	printf("others     %" PRIu32 " PDs, %" PRIu32 " windows, %" PRIu32 " CQs, %" PRIu32
+	       " SRQs, %" PRIu32 " wire faults\n",
+	       t->n_pds, t->n_mws, t->n_cqs, t->n_srqs, t->n_wires);
 }
 
 static void print_stream(const struct trace *t, const struct counts *c)
 {
-	static const char *const others[] = { "posts", "receives", "mem", "modify QP", "modify SRQ", "destroy", "dereg", "arm" };
+	static const char *const others[] = { "posts",      "receives", "mem",   "modify QP",
+					      "modify SRQ", "destroy",  "dereg", "arm" };
 
-	printf("posts      %" PRIu64 " work requests in %" PRIu64 " records, %" PRIu64 " bytes\n", sum(c->wrs, WR_OPCODES),
-	       c->records[REC_POST], sum(c->bytes, WR_OPCODES));
+	printf("posts      %" PRIu64 " work requests in %" PRIu64 " records, %" PRIu64 " bytes\n",
+	       sum(c->wrs, WR_OPCODES), c->records[REC_POST], sum(c->bytes, WR_OPCODES));
 	for (int i = 0; i < WR_OPCODES; i++)
 		if (c->wrs[i])
-			printf("  %-22s %12" PRIu64 " %16" PRIu64 " bytes\n", wr_opcode_names[i], c->wrs[i], c->bytes[i]);
+			printf("  %-22s %12" PRIu64 " %16" PRIu64 " bytes\n", wr_opcode_names[i],
+			       c->wrs[i], c->bytes[i]);
 	if (c->n_inline || c->n_unsignaled)
-		printf("  inline %" PRIu64 ", unsignaled %" PRIu64 "\n", c->n_inline, c->n_unsignaled);
+		printf("  inline %" PRIu64 ", unsignaled %" PRIu64 "\n", c->n_inline,
+		       c->n_unsignaled);
 	printf("receives   %" PRIu64 "  %" PRIu64 " bytes\n", c->records[REC_RECV], c->recv_bytes);
 	for (int i = REC_MEM; i < REC_KINDS; i++)
 		if (c->records[i])
 			printf("%-10s %" PRIu64 "\n", others[i], c->records[i]);
 	printf("expects    %" PRIu32 "\n", t->n_expects);
 	if (c->n_at)
-		printf("times      %" PRIu64 " records at %" PRIu64 " ps to %" PRIu64 " ps, %" PRIu64 " after completions\n",
+		printf("times      %" PRIu64 " records at %" PRIu64 " ps to %" PRIu64
+		       " ps, %" PRIu64 " after completions\n",
 		       c->n_at, c->first_ps, c->last_ps, c->n_after);
 }
 
@@ -137,10 +143,11 @@ static int cmd_check(const char *path, struct err *e)
 
 	if (!t)
 		return 2;
-	printf("%s: OK: %" PRIu32 " hosts, %" PRIu32 " QPs, %" PRIu32 " MRs, %" PRIu64 " posts (%" PRIu64
-	       " work requests), %" PRIu64 " receives, %" PRIu64 " other records, %" PRIu32 " expects\n",
-	       path, t->n_hosts, t->n_qps, t->n_mrs, c.records[REC_POST], sum(c.wrs, WR_OPCODES), c.records[REC_RECV],
-	       sum(c.records + REC_MEM, REC_KINDS - REC_MEM), t->n_expects);
+	printf("%s: OK: %" PRIu32 " hosts, %" PRIu32 " QPs, %" PRIu32 " MRs, %" PRIu64
+	       " posts (%" PRIu64 " work requests), %" PRIu64 " receives, %" PRIu64
+	       " other records, %" PRIu32 " expects\n",
+	       path, t->n_hosts, t->n_qps, t->n_mrs, c.records[REC_POST], sum(c.wrs, WR_OPCODES),
+	       c.records[REC_RECV], sum(c.records + REC_MEM, REC_KINDS - REC_MEM), t->n_expects);
 	trace_close(t);
 	return 0;
 }

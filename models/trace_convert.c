@@ -2,11 +2,12 @@
 /*
  * trace_convert.c - `rnicsim trace convert`: verbs calls recorded as JSON lines to a trace
  *
- * The recording is one program that drives all endpoints, so the order of its lines is the program's order. What
- * the program did after it saw a completion must stay after it: every record waits for the completions polled
- * before it that neither its queue's earlier records nor the other completions it waits for already imply. Times
- * are not kept, but for pauses when asked. Work request ids repeat in recordings: records are numbered anew and
- * keep them as wrid=. What a completion said becomes an `expect`.
+ * The recording is one program that drives all endpoints, so the order of its lines is the
+ * program's order. What the program did after it saw a completion must stay after it: every record
+ * waits for the completions polled before it that neither its queue's earlier records nor the other
+ * completions it waits for already imply. Times are not kept, but for pauses when asked. Work
+ * request ids repeat in recordings: records are numbered anew and keep them as wrid=. What a
+ * completion said becomes an `expect`.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 #include "sim/config.h"
 
 static const char usage[] =
-	"usage: rnicsim trace convert IN.jsonl[.gz] -o OUT.trace[.gz] [--gaps TIME] [--final ENDPOINT=IMAGE]...";
+	"usage: rnicsim trace convert IN.jsonl[.gz] -o OUT.trace[.gz] [--gaps TIME] "
+	"[--final ENDPOINT=IMAGE]...";
 
 /* ---- what a record waits for ---- */
 
@@ -33,7 +35,8 @@ static uint32_t latest(struct conv *c, const uint32_t *covered)
 
 	for (uint32_t i = 0; i < 2 * c->n_qp; i++)
 		if (queue_at(c, i)->last.index > covered[i] &&
-		    (best == 2 * c->n_qp || queue_at(c, i)->polled_at > queue_at(c, best)->polled_at))
+		    (best == 2 * c->n_qp ||
+		     queue_at(c, i)->polled_at > queue_at(c, best)->polled_at))
 			best = i;
 	return best;
 }
@@ -45,13 +48,15 @@ static void put_id(struct conv *c, uint32_t ep, uint32_t queue, const char *lead
 	if (other == ep)
 		fprintf(c->f, "%s%" PRIu64, lead, queue_at(c, queue)->last.id);
 	else
-		fprintf(c->f, "%sh%s:%" PRIu64, lead, c->ep[other].name, queue_at(c, queue)->last.id);
+		fprintf(c->f, "%sh%s:%" PRIu64, lead, c->ep[other].name,
+			queue_at(c, queue)->last.id);
 }
 
 void conv_put_when(struct conv *c, uint32_t ep, struct conv_qp *q)
 {
 	uint32_t nq = 2 * c->n_qp, n = 0, i;
-	uint32_t *covered = x_calloc(nq, sizeof(*covered)), *nothing = x_calloc(nq, sizeof(*nothing));
+	uint32_t *covered = x_calloc(nq, sizeof(*covered)),
+		 *nothing = x_calloc(nq, sizeof(*nothing));
 	uint64_t pause_ns = c->slept_ns - c->slept_at_poll;
 
 	if (q)
@@ -72,7 +77,9 @@ void conv_put_when(struct conv *c, uint32_t ep, struct conv_qp *q)
 		fprintf(c->f, " delay=%" PRIu64 "ns", pause_ns);
 	}
 	if (n > MAX_AFTER)
-		record_err(&c->rec, c->e, "this call waits for %" PRIu32 " completions; a record can for %d", n, MAX_AFTER);
+		record_err(&c->rec, c->e,
+			   "this call waits for %" PRIu32 " completions; a record can for %d", n,
+			   MAX_AFTER);
 	for (i = 0; q && i < nq; i++)
 		q->known[i] = queue_at(c, i)->last.index;
 	fputc('\n', c->f);
@@ -105,7 +112,8 @@ void conv_put_wait(struct conv *c, struct conv_qp *q, int side, struct conv_wr w
 static void add_mask(struct conv *c, uint32_t ep, uint64_t va)
 {
 	if ((c->n_mask & (c->n_mask - 1)) == 0)
-		c->mask = x_realloc(c->mask, (c->n_mask ? 2 * (size_t)c->n_mask : 1) * sizeof(*c->mask));
+		c->mask = x_realloc(c->mask,
+				    (c->n_mask ? 2 * (size_t)c->n_mask : 1) * sizeof(*c->mask));
 	c->mask[c->n_mask++] = (struct conv_mask){ ep, va };
 }
 
@@ -114,7 +122,8 @@ static void on_poll(struct conv *c)
 	const json_t *wc = json_object_get(c->call, "wc");
 	const char *cq = conv_str(c, c->call, "cq");
 	char *end;
-	uint64_t number = strtoull(cq, &end, 10), wr_id = conv_u64(c, wc, "wr_id"), status = conv_u64(c, wc, "status_code");
+	uint64_t number = strtoull(cq, &end, 10), wr_id = conv_u64(c, wc, "wr_id"),
+		 status = conv_u64(c, wc, "status_code");
 	struct conv_queue *k = NULL;
 	struct conv_qp *q = c->qp;
 	uint32_t i;
@@ -129,7 +138,8 @@ static void on_poll(struct conv *c)
 	for (i = k->first; i < k->first + k->n && k->wait[i].wr_id != wr_id; i++)
 		;
 	if (i == k->first + k->n) {
-		fprintf(c->f, "# a completion of wr_id %" PRIu64 ", which is not signaled\n", wr_id);
+		fprintf(c->f, "# a completion of wr_id %" PRIu64 ", which is not signaled\n",
+			wr_id);
 		return;
 	}
 	free(k->last.past);
@@ -142,11 +152,20 @@ static void on_poll(struct conv *c)
 	c->has_polled = true;
 	if (k->last.grh_va && status == WC_SUCCESS)
 		add_mask(c, q->ep, k->last.grh_va);
-	fprintf(c->f, "expect h%s.q%" PRIu64 " id=%" PRIu64 " status=%s\n", c->ep[q->ep].name, q->number, k->last.id,
-		wc_status_names[status]);
+	fprintf(c->f, "expect h%s.q%" PRIu64 " id=%" PRIu64 " status=%s\n", c->ep[q->ep].name,
+		q->number, k->last.id, wc_status_names[status]);
 }
 
 /* ---- other calls ---- */
+
+/* A number in hex, as the bytes of a little-endian word. */
+static void put_le(struct conv *c, const char *text)
+{
+	uint64_t n = strtoull(text ? text : "", NULL, 16);
+
+	for (uint32_t i = 0; i < 8; i++)
+		fprintf(c->f, "%02x", (unsigned)(n >> 8 * i & 255));
+}
 
 static void on_mem(struct conv *c)
 {
@@ -158,10 +177,10 @@ static void on_mem(struct conv *c)
 	if (list) {
 		fputs(" hex:", c->f);
 		json_array_foreach(list, i, v)
-			for (uint64_t n = strtoull(json_string_value(v) ? json_string_value(v) : "", NULL, 16), b = 0; b < 8; b++)
-				fprintf(c->f, "%02x", (unsigned)(n >> 8 * b & 255));
+			put_le(c, json_string_value(v));
 	} else {
-		fprintf(c->f, " set:0x%" PRIx64 ":%" PRIu64, conv_u64(c, c->call, "value"), conv_u64(c, c->call, "length"));
+		fprintf(c->f, " set:0x%" PRIx64 ":%" PRIu64, conv_u64(c, c->call, "value"),
+			conv_u64(c, c->call, "length"));
 	}
 	conv_put_when(c, ep, NULL);
 }
@@ -176,7 +195,8 @@ static void on_modify(struct conv *c)
 		if (strcmp(names[i], name) != 0 || conv_u64(c, c->call, "ret"))
 			continue;
 		if (!conv_is_setup_step(q, i)) {
-			fprintf(c->f, "modify h%s.q%" PRIu64 " state=%s", c->ep[q->ep].name, q->number, name);
+			fprintf(c->f, "modify h%s.q%" PRIu64 " state=%s", c->ep[q->ep].name,
+				q->number, name);
 			conv_put_when(c, q->ep, q);
 		}
 		q->state = i;
@@ -199,7 +219,8 @@ static void on_dereg(struct conv *c)
 
 	for (uint32_t i = 0; i < c->n_mr; i++)
 		if (rkey && c->mr[i].rkey == rkey) {
-			fprintf(c->f, "dereg h%s m%" PRIu32, c->ep[c->mr[i].ep].name, c->mr[i].number);
+			fprintf(c->f, "dereg h%s m%" PRIu32, c->ep[c->mr[i].ep].name,
+				c->mr[i].number);
 			conv_put_when(c, c->mr[i].ep, NULL);
 			return;
 		}
@@ -214,7 +235,8 @@ static void on_notify(struct conv *c)
 
 	for (uint32_t i = 0; i < c->n_qp; i++)
 		if (c->qp[i].number == number) {
-			fprintf(c->f, "arm h%s.c%" PRIu64 "%s solicited=%s", c->ep[c->qp[i].ep].name, number,
+			fprintf(c->f, "arm h%s.c%" PRIu64 "%s solicited=%s",
+				c->ep[c->qp[i].ep].name, number,
 				strcmp(end, ".recv") == 0 ? "r" : "s",
 				conv_u64(c, c->call, "solicited_only") ? "yes" : "no");
 			conv_put_when(c, c->qp[i].ep, NULL);
@@ -242,21 +264,38 @@ static const struct {
 	const char *call;
 	conv_fn *setup, *stream;
 } calls[] = {
-	{ "post_send", on_nothing, conv_on_post_send }, { "post_send_ret", on_nothing, conv_on_post_send_ret },
-	{ "wr_post", on_nothing, conv_on_wr_post }, { "post_recv", on_nothing, conv_on_post_recv },
-	{ "poll_cq", on_nothing, on_poll }, { "endpoint", conv_set_endpoint, on_nothing },
-	{ "reg_mr", conv_set_mr, on_nothing }, { "create_qp", conv_set_qp, on_nothing },
-	{ "modify_qp", conv_set_modify, on_modify }, { "create_ah", conv_set_ah, on_nothing },
-	{ "alloc_mw", conv_set_mw, on_nothing }, { "req_notify_cq", conv_set_notify, on_notify },
-	{ "destroy_qp", on_nothing, on_destroy }, { "dereg_mr", on_nothing, on_dereg },
-	{ "mem_write", on_nothing, on_mem }, { "mem_set", on_nothing, on_mem }, { "note", on_nothing, on_note },
-	{ "scenario", on_nothing, on_nothing }, { "check", on_nothing, on_nothing }, { "end", on_nothing, on_nothing },
-	{ "query_qp", on_nothing, on_nothing }, { "atomic_result", on_nothing, on_nothing },
-	{ "grh", on_nothing, on_nothing }, { "poll_cq_timeout", on_nothing, on_nothing },
-	{ "comp_event", on_nothing, on_nothing }, { "async_event", on_nothing, on_nothing },
+	{ "post_send", on_nothing, conv_on_post_send },
+	{ "post_send_ret", on_nothing, conv_on_post_send_ret },
+	{ "wr_post", on_nothing, conv_on_wr_post },
+	{ "post_recv", on_nothing, conv_on_post_recv },
+	{ "poll_cq", on_nothing, on_poll },
+	{ "endpoint", conv_set_endpoint, on_nothing },
+	{ "reg_mr", conv_set_mr, on_nothing },
+	{ "create_qp", conv_set_qp, on_nothing },
+	{ "modify_qp", conv_set_modify, on_modify },
+	{ "create_ah", conv_set_ah, on_nothing },
+	{ "alloc_mw", conv_set_mw, on_nothing },
+	{ "req_notify_cq", conv_set_notify, on_notify },
+	{ "destroy_qp", on_nothing, on_destroy },
+	{ "dereg_mr", on_nothing, on_dereg },
+	{ "mem_write", on_nothing, on_mem },
+	{ "mem_set", on_nothing, on_mem },
+	{ "note", on_nothing, on_note },
+	{ "scenario", on_nothing, on_nothing },
+	{ "check", on_nothing, on_nothing },
+	{ "end", on_nothing, on_nothing },
+	{ "query_qp", on_nothing, on_nothing },
+	{ "atomic_result", on_nothing, on_nothing },
+	{ "grh", on_nothing, on_nothing },
+	{ "poll_cq_timeout", on_nothing, on_nothing },
+	{ "comp_event", on_nothing, on_nothing },
+	{ "async_event", on_nothing, on_nothing },
 };
 
-/* A pause of the program, once it has begun to post, before a call that does not itself wait for something. */
+/*
+ * A pause of the program, once it has begun to post, before a call that does not itself wait for
+ * something.
+ */
 static void keep_pause(struct conv *c, const char *call)
 {
 	uint64_t now = conv_u64(c, c->call, "t_ns"), gap = now > c->last_ns ? now - c->last_ns : 0;
@@ -264,7 +303,8 @@ static void keep_pause(struct conv *c, const char *call)
 	if (c->gaps_ns && c->has_begun && gap >= c->gaps_ns && strncmp(call, "poll_cq", 7) != 0 &&
 	    strcmp(call, "comp_event") != 0)
 		c->slept_ns += gap;
-	c->has_begun = c->has_begun || strncmp(call, "post_", 5) == 0 || strcmp(call, "wr_post") == 0;
+	c->has_begun = c->has_begun || strncmp(call, "post_", 5) == 0 ||
+		       strcmp(call, "wr_post") == 0;
 	c->last_ns = now;
 }
 
@@ -344,7 +384,8 @@ static void conv_free(struct conv *c)
 	json_decref(c->pending);
 }
 
-static bool parse_options(struct conv *c, int argc, char **argv, const char **in, const char **out, struct err *e)
+static bool parse_options(struct conv *c, int argc, char **argv, const char **in, const char **out,
+			  struct err *e)
 {
 	uint64_t ps;
 
@@ -360,9 +401,11 @@ static bool parse_options(struct conv *c, int argc, char **argv, const char **in
 		i++;
 		if (strcmp(argv[i - 1], "-o") == 0) {
 			*out = next;
-		} else if (strcmp(argv[i - 1], "--gaps") == 0 && parse_time_ps(next, &ps) && ps >= PS_PER_NS) {
+		} else if (strcmp(argv[i - 1], "--gaps") == 0 && parse_time_ps(next, &ps) &&
+			   ps >= PS_PER_NS) {
 			c->gaps_ns = ps / PS_PER_NS;
-		} else if (strcmp(argv[i - 1], "--final") == 0 && strchr(next, '=') && c->n_final < CONV_MAX_EP) {
+		} else if (strcmp(argv[i - 1], "--final") == 0 && strchr(next, '=') &&
+			   c->n_final < CONV_MAX_EP) {
 			c->final[c->n_final++] = next;
 		} else {
 			return err_set(e, NULL, 0, "%s %s: %s", argv[i - 1], next, usage);

@@ -2,8 +2,8 @@
 /*
  * trace_convert_final.c - recorded final memory to `expect mem` records
  *
- * What differs from the fill is written in hex, the rest must still be the fill. The 40 bytes that a UD receive
- * begins with are left out: they hold IP identification and checksum.
+ * What differs from the fill is written in hex, the rest must still be the fill. The 40 bytes that
+ * a UD receive begins with are left out: they hold IP identification and checksum.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static bool read_image(struct conv *c, const char *path, struct image *g)
 		n = gzread(f, g->now, (unsigned)g->m->len);
 	gzclose(f);
 	if (n < 0 || (uint64_t)n != g->m->len)
-		return err_set(c->e, path, 0, "must hold the %" PRIu64 " bytes of the region", g->m->len);
+		return err_set(c->e, path, 0, "must hold the %" PRIu64 " bytes of the region",
+			       g->m->len);
 	return true;
 }
 
@@ -57,19 +58,23 @@ static void fill_image(const struct conv *c, struct image *g)
 		}
 }
 
-static void put_range(struct conv *c, const struct image *g, uint64_t from, uint64_t to, bool is_fill)
+static void put_range(struct conv *c, const struct image *g, uint64_t from, uint64_t to,
+		      bool is_fill)
 {
 	for (uint64_t n; from < to; from += n) {
 		n = is_fill ? to - from : min_u64(to - from, PIECE);
-		fprintf(c->f, "expect mem h%s m%" PRIu32 ":%" PRIu64 ":%" PRIu64 " == %s", c->ep[g->m->ep].name, g->m->number,
-			from, n, is_fill ? "fill" : "hex:");
+		fprintf(c->f, "expect mem h%s m%" PRIu32 ":%" PRIu64 ":%" PRIu64 " == %s",
+			c->ep[g->m->ep].name, g->m->number, from, n, is_fill ? "fill" : "hex:");
 		for (uint64_t i = 0; i < n && !is_fill; i++)
 			fprintf(c->f, "%02x", g->now[from + i]);
 		fputc('\n', c->f);
 	}
 }
 
-/* The end of the run of bytes that begins at 'from' and is skipped, equal or different like its first byte. */
+/*
+ * The end of the run of bytes that begins at 'from' and is skipped, equal or different like its
+ * first byte.
+ */
 static uint64_t run_end(const struct image *g, uint64_t from)
 {
 	uint64_t i = from, len = g->m->len;
@@ -119,7 +124,8 @@ void conv_put_final(struct conv *c)
 		size_t n = (size_t)(path - 1 - c->final[i]);
 		uint32_t ep = 0;
 
-		while (ep < c->n_ep && !(strncmp(c->ep[ep].name, c->final[i], n) == 0 && c->ep[ep].name[n] == '\0'))
+		while (ep < c->n_ep &&
+		       !(strncmp(c->ep[ep].name, c->final[i], n) == 0 && c->ep[ep].name[n] == '\0'))
 			ep++;
 		if (ep == c->n_ep)
 			err_set(c->e, NULL, 0, "--final %s: no endpoint of that name", c->final[i]);

@@ -9,8 +9,8 @@
 #include "models/trace_convert.h"
 
 /*
- * The JSON library reads integers of 63 bits only: write those of 64 bits as the negative number of the same bits.
- * Returns a copy, or NULL when there is nothing to change.
+ * The JSON library reads integers of 63 bits only: write those of 64 bits as the negative number of
+ * the same bits. Returns a copy, or NULL when there is nothing to change.
  */
 static char *wrap_large(const char *line)
 {
@@ -115,8 +115,8 @@ struct conv_qp *conv_qp(struct conv *c, const json_t *o)
 	return NULL;
 }
 
-const struct conv_mr *conv_find_mr(const struct conv *c, uint32_t ep, bool is_remote, uint64_t key, uint64_t va,
-				   uint64_t len)
+const struct conv_mr *conv_find_mr(const struct conv *c, uint32_t ep, bool is_remote, uint64_t key,
+				   uint64_t va, uint64_t len)
 {
 	for (uint32_t i = 0; i < c->n_mr; i++) {
 		const struct conv_mr *m = &c->mr[i];

@@ -10,7 +10,9 @@
 #include "models/msg.h"
 #include "models/trace_convert.h"
 
-static const char *const state_names[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR", NULL };
+static const char *const state_names[] = {
+	"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR", NULL
+};
 
 static void *grow(void *array, uint32_t n, size_t size)
 {
@@ -49,8 +51,9 @@ void conv_set_endpoint(struct conv *c)
 	const char *name = conv_str(c, c->call, "ep");
 
 	if (c->n_ep == CONV_MAX_EP || strlen(name) >= sizeof(ep->name)) {
-		record_err(&c->rec, c->e, "more than %u endpoints, or a name of more than %zu letters", CONV_MAX_EP,
-			   sizeof(ep->name) - 1);
+		record_err(&c->rec, c->e,
+			   "more than %u endpoints, or a name of more than %zu letters",
+			   CONV_MAX_EP, sizeof(ep->name) - 1);
 		return;
 	}
 	memcpy(ep->name, name, strlen(name) + 1);
@@ -61,7 +64,10 @@ void conv_set_endpoint(struct conv *c)
 	c->n_ep++;
 }
 
-/* "b[i]=(7*i+3+13*(i>>8)+29*(i>>16))&255"; without a pattern the region lies over memory filled before. */
+/*
+ * "b[i]=(7*i+3+13*(i>>8)+29*(i>>16))&255"; without a pattern the region lies over memory filled
+ * before.
+ */
 static void parse_pattern(struct conv *c, struct conv_mr *m)
 {
 	const char *text = json_string_value(json_object_get(c->call, "pattern"));
@@ -72,8 +78,12 @@ static void parse_pattern(struct conv *c, struct conv_mr *m)
 		snprintf(m->fill, sizeof(m->fill), "keep");
 		return;
 	}
-	if (sscanf(text, "b[i]=(%u*i+%u+%u*(i>>8)+%u*(i>>16))&255%n", &v[0], &v[1], &v[2], &v[3], &end) != 4 || text[end])
-		record_err(&c->rec, c->e, "pattern '%.60s': must be like b[i]=(7*i+3+13*(i>>8)+29*(i>>16))&255", text);
+	if (sscanf(text, "b[i]=(%u*i+%u+%u*(i>>8)+%u*(i>>16))&255%n", &v[0], &v[1], &v[2], &v[3],
+		   &end) != 4 ||
+	    text[end])
+		record_err(&c->rec, c->e,
+			   "pattern '%.60s': must be like b[i]=(7*i+3+13*(i>>8)+29*(i>>16))&255",
+			   text);
 	snprintf(m->fill, sizeof(m->fill), "lin:%u,%u,%u,%u", v[0], v[1], v[2], v[3]);
 }
 
@@ -91,7 +101,9 @@ void conv_set_mr(struct conv *c)
 	m->access = conv_u64(c, c->call, "access");
 	m->lkey = (uint32_t)conv_u64(c, c->call, "lkey");
 	m->rkey = (uint32_t)conv_u64(c, c->call, "rkey");
-	m->is_other_pd = strcmp(json_object_get(c->call, "what") ? conv_str(c, c->call, "what") : "", "other pd") == 0;
+	m->is_other_pd = strcmp(json_object_get(c->call, "what") ? conv_str(c, c->call, "what")
+								 : "",
+				"other pd") == 0;
 	parse_pattern(c, m);
 }
 
@@ -206,8 +218,10 @@ static void put_hosts(struct conv *c)
 	for (uint32_t i = 0; i < c->n_ep; i++) {
 		bool is_v4 = memcmp(c->ep[i].gid, v4_mapped, 12) == 0;
 
-		inet_ntop(is_v4 ? AF_INET : AF_INET6, c->ep[i].gid + (is_v4 ? 12 : 0), text, sizeof(text));
-		fprintf(c->f, "host h%s ip=%s mtu=%" PRIu32 "\n", c->ep[i].name, text, c->ep[i].mtu);
+		inet_ntop(is_v4 ? AF_INET : AF_INET6, c->ep[i].gid + (is_v4 ? 12 : 0), text,
+			  sizeof(text));
+		fprintf(c->f, "host h%s ip=%s mtu=%" PRIu32 "\n", c->ep[i].name, text,
+			c->ep[i].mtu);
 	}
 }
 
@@ -228,12 +242,13 @@ static void put_regions(struct conv *c)
 {
 	for (uint32_t i = 0; i < c->n_mr; i++)
 		if (c->mr[i].is_other_pd)
-			fprintf(c->f, "pd h%s p%" PRIu32 "\n", c->ep[c->mr[i].ep].name, c->mr[i].number);
+			fprintf(c->f, "pd h%s p%" PRIu32 "\n", c->ep[c->mr[i].ep].name,
+				c->mr[i].number);
 	for (uint32_t i = 0; i < c->n_mr; i++) {
 		const struct conv_mr *m = &c->mr[i];
 
-		fprintf(c->f, "mr h%s m%" PRIu32 " va=0x%" PRIx64 " len=%" PRIu64, c->ep[m->ep].name, m->number, m->va,
-			m->len);
+		fprintf(c->f, "mr h%s m%" PRIu32 " va=0x%" PRIx64 " len=%" PRIu64,
+			c->ep[m->ep].name, m->number, m->va, m->len);
 		conv_put_access(c, "access", m->access);
 		fprintf(c->f, " lkey=0x%" PRIx32, m->lkey);
 		if (m->rkey)
@@ -243,8 +258,8 @@ static void put_regions(struct conv *c)
 		fprintf(c->f, " fill=%s\n", m->fill);
 	}
 	for (uint32_t i = 0; i < c->n_mw; i++)
-		fprintf(c->f, "mw h%s w%" PRIu32 " rkey=0x%" PRIx32 "\n", c->ep[c->mw[i].ep].name, c->mw[i].number,
-			c->mw[i].rkey);
+		fprintf(c->f, "mw h%s w%" PRIu32 " rkey=0x%" PRIx32 "\n", c->ep[c->mw[i].ep].name,
+			c->mw[i].number, c->mw[i].rkey);
 }
 
 /* By name where the recording has it, else by number. */
@@ -252,7 +267,8 @@ static void put_peer(struct conv *c, const struct conv_qp *q)
 {
 	for (uint32_t i = 0; i < c->n_qp; i++)
 		if (c->qp[i].ep == q->peer_ep && c->qp[i].qpn == q->peer_qpn) {
-			fprintf(c->f, " peer=h%s.q%" PRIu64, c->ep[q->peer_ep].name, c->qp[i].number);
+			fprintf(c->f, " peer=h%s.q%" PRIu64, c->ep[q->peer_ep].name,
+				c->qp[i].number);
 			return;
 		}
 	fprintf(c->f, " peer=h%s:%" PRIu64, c->ep[q->peer_ep].name, q->peer_qpn);
@@ -270,15 +286,19 @@ static void put_qp(struct conv *c, struct conv_qp *q)
 		q->tclass = c->ep[q->ep].tclass;
 		q->flow_label = c->ep[q->ep].flow_label;
 	}
-	fprintf(c->f, " qpn=0x%" PRIx64 " psn=0x%" PRIx64 " mtu=%" PRIu64 " sq=%" PRIu64 " rq=%" PRIu64 " max_sge=%" PRIu64
-		" inline=%" PRIu64, q->qpn, q->psn, q->mtu, q->sq, q->rq, q->max_sge, q->max_inline);
+	fprintf(c->f,
+		" qpn=0x%" PRIx64 " psn=0x%" PRIx64 " mtu=%" PRIu64 " sq=%" PRIu64 " rq=%" PRIu64
+		" max_sge=%" PRIu64 " inline=%" PRIu64,
+		q->qpn, q->psn, q->mtu, q->sq, q->rq, q->max_sge, q->max_inline);
 	if (q->state != QPS_RTS)
 		fprintf(c->f, " state=%s", state_names[q->state]);
-	fprintf(c->f, " rd_atomic=%" PRIu64 " dest_rd_atomic=%" PRIu64 " timeout=%" PRIu64 " retry=%" PRIu64
-		" rnr_retry=%" PRIu64 " min_rnr=%" PRIu64, q->rd_atomic, q->dest_rd_atomic, q->timeout, q->retry, q->rnr_retry,
-		q->min_rnr);
-	fprintf(c->f, " sl=%" PRIu64 " tclass=%" PRIu64 " flow_label=0x%" PRIx64 " hop_limit=%" PRIu64, q->sl, q->tclass,
-		q->flow_label, q->hop_limit);
+	fprintf(c->f,
+		" rd_atomic=%" PRIu64 " dest_rd_atomic=%" PRIu64 " timeout=%" PRIu64
+		" retry=%" PRIu64 " rnr_retry=%" PRIu64 " min_rnr=%" PRIu64,
+		q->rd_atomic, q->dest_rd_atomic, q->timeout, q->retry, q->rnr_retry, q->min_rnr);
+	fprintf(c->f,
+		" sl=%" PRIu64 " tclass=%" PRIu64 " flow_label=0x%" PRIx64 " hop_limit=%" PRIu64,
+		q->sl, q->tclass, q->flow_label, q->hop_limit);
 	if (is_ud)
 		fprintf(c->f, " qkey=0x%" PRIx64, q->qkey);
 	else
@@ -297,8 +317,8 @@ void conv_put_setup(struct conv *c)
 	for (uint32_t i = 0; i < c->n_qp; i++)
 		for (int side = 0; side < 2; side++)
 			if (c->qp[i].queue[side].is_armed)
-				fprintf(c->f, "cq h%s c%" PRIu64 "%s\n", c->ep[c->qp[i].ep].name, c->qp[i].number,
-					side ? "r" : "s");
+				fprintf(c->f, "cq h%s c%" PRIu64 "%s\n", c->ep[c->qp[i].ep].name,
+					c->qp[i].number, side ? "r" : "s");
 	for (uint32_t i = 0; i < c->n_qp; i++)
 		put_qp(c, &c->qp[i]);
 }

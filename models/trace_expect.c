@@ -10,10 +10,11 @@
 #include "models/trace_reader.h"
 
 const char *const wc_status_names[] = {
-	"SUCCESS", "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_EEC_OP_ERR", "LOC_PROT_ERR", "WR_FLUSH_ERR", "MW_BIND_ERR",
-	"BAD_RESP_ERR", "LOC_ACCESS_ERR", "REM_INV_REQ_ERR", "REM_ACCESS_ERR", "REM_OP_ERR", "RETRY_EXC_ERR",
-	"RNR_RETRY_EXC_ERR", "LOC_RDD_VIOL_ERR", "REM_INV_RD_REQ_ERR", "REM_ABORT_ERR", "INV_EECN_ERR",
-	"INV_EEC_STATE_ERR", "FATAL_ERR", "RESP_TIMEOUT_ERR", "GENERAL_ERR", NULL
+	"SUCCESS", "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_EEC_OP_ERR", "LOC_PROT_ERR",
+	"WR_FLUSH_ERR", "MW_BIND_ERR", "BAD_RESP_ERR", "LOC_ACCESS_ERR", "REM_INV_REQ_ERR",
+	"REM_ACCESS_ERR", "REM_OP_ERR", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "LOC_RDD_VIOL_ERR",
+	"REM_INV_RD_REQ_ERR", "REM_ABORT_ERR", "INV_EECN_ERR", "INV_EEC_STATE_ERR", "FATAL_ERR",
+	"RESP_TIMEOUT_ERR", "GENERAL_ERR", NULL
 };
 static const char *const none_names[] = { "none", NULL };
 static const char *const error_names[] = { "EINVAL", "ENOMEM", NULL };
@@ -39,22 +40,27 @@ static void *append(void *array, uint32_t n, size_t size, const void *value)
 	return array;
 }
 
-static bool call_host(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_host(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	const char *p = text;
 
-	return trace_take_host(ctx, &p, (uint32_t *)(void *)((char *)obj + f->offset), why) && *p == '\0';
+	return trace_take_host(ctx, &p, (uint32_t *)(void *)((char *)obj + f->offset), why) &&
+	       *p == '\0';
 }
 
 #define T struct expect_line
 #define PLACE (RECORD_PLACE | RECORD_REQUIRED)
 #define ROW_HOST(T, m) \
-	{ .key = "HOST", .form = RECORD_CALL, .flags = PLACE, .offset = offsetof(T, m), .call = call_host, \
-	  .expects = "must be the name of a host" }
+	{ \
+		.key = "HOST", .form = RECORD_CALL, .flags = PLACE, .offset = offsetof(T, m), \
+		.call = call_host, .expects = "must be the name of a host" \
+	}
 
 /* ---- expect HOST.QP id=N status=NAME | error=NAME | none ---- */
 
-static bool call_queue(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_queue(const struct record_field *f, const char *text, void *obj, void *ctx,
+		       char *why)
 {
 	struct expect_line *l = obj;
 	const struct trace *t = ctx;
@@ -73,7 +79,8 @@ static bool call_queue(const struct record_field *f, const char *text, void *obj
 
 enum { E_QUEUE, E_NONE, E_ID, E_STATUS, E_ERROR };
 static const struct record_field status_fields[] = {
-	[E_QUEUE] = RECORD_ROW_CALL("HOST.QP", call_queue, "must be HOST.QP, or mem, event or stat", PLACE),
+	[E_QUEUE] = RECORD_ROW_CALL("HOST.QP", call_queue, "must be HOST.QP, or mem, event or stat",
+				    PLACE),
 	[E_NONE] = RECORD_ROW_ENUM(T, word, "'none'", none_names, 0, RECORD_PLACE),
 	[E_ID] = RECORD_ROW_NUMBER(T, x.id, "id", 0, 1, UINT64_MAX, RECORD_REQUIRED),
 	[E_STATUS] = RECORD_ROW_ENUM(T, x.status, "status", wc_status_names, 0, 0),
@@ -91,7 +98,9 @@ static bool read_status(struct trace *t, struct expect_line *l, struct err *e)
 	given &= 1u << E_NONE | 1u << E_STATUS | 1u << E_ERROR;
 	if (given == 0 || given & (given - 1))
 		return record_err(rec, e, "expect one of status=NAME, error=NAME and none");
-	l->x.kind = given & 1u << E_STATUS ? EXPECT_STATUS : given & 1u << E_ERROR ? EXPECT_ERROR : EXPECT_NO_COMPLETION;
+	l->x.kind = given & 1u << E_STATUS  ? EXPECT_STATUS
+		    : given & 1u << E_ERROR ? EXPECT_ERROR
+					    : EXPECT_NO_COMPLETION;
 	if (l->x.kind == EXPECT_ERROR)
 		l->x.value = (uint64_t)error_numbers[l->error];
 	return true;
@@ -104,14 +113,16 @@ bool trace_check_expect_id(struct trace *t, struct err *e)
 	if (!read_status(t, &l, e))
 		return false;
 	if (!id_set_has(&t->reader->ids[l.x.host].all, l.x.id))
-		return record_err(&t->reader->rec, e, "record %llu of host %s does not stand before this one",
+		return record_err(&t->reader->rec, e,
+				  "record %llu of host %s does not stand before this one",
 				  (unsigned long long)l.x.id, t->hosts[l.x.host].name);
 	return true;
 }
 
 /* ---- expect mem HOST MR:OFF:LEN == HOST MR:OFF:LEN | fill | hex:BYTES ---- */
 
-static bool call_left(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_left(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	struct trace_expect *x = &((struct expect_line *)obj)->x;
 	const char *p = text;
@@ -120,7 +131,8 @@ static bool call_left(const struct record_field *f, const char *text, void *obj,
 	return trace_take_mr_range(ctx, &p, x->host, &x->mr, &x->off, &x->len, why) && *p == '\0';
 }
 
-static bool call_right(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_right(const struct record_field *f, const char *text, void *obj, void *ctx,
+		       char *why)
 {
 	struct trace_expect *x = &((struct expect_line *)obj)->x;
 	const char *p = text;
@@ -135,26 +147,28 @@ static bool call_right(const struct record_field *f, const char *text, void *obj
 		if (!trace_parse_hex(text, &x->bytes, &n, why))
 			return false;
 		if (n != x->len)
-			snprintf(why, RECORD_WHY, "%llu bytes, but the left side has %llu", (unsigned long long)n,
-				 (unsigned long long)x->len);
+			snprintf(why, RECORD_WHY, "%llu bytes, but the left side has %llu",
+				 (unsigned long long)n, (unsigned long long)x->len);
 		return n == x->len;
 	}
 	x->kind = EXPECT_MEM;
 	return trace_take_host(ctx, &p, &x->host2, why) && *p == '\0';
 }
 
-static bool call_right_range(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_right_range(const struct record_field *f, const char *text, void *obj, void *ctx,
+			     char *why)
 {
 	struct trace_expect *x = &((struct expect_line *)obj)->x;
 	const char *p = text;
 	uint64_t n;
 
 	(void)f;
-	if (x->kind != EXPECT_MEM || !trace_take_mr_range(ctx, &p, x->host2, &x->mr2, &x->off2, &n, why) || *p)
+	if (x->kind != EXPECT_MEM ||
+	    !trace_take_mr_range(ctx, &p, x->host2, &x->mr2, &x->off2, &n, why) || *p)
 		return false;
 	if (n != x->len)
-		snprintf(why, RECORD_WHY, "%llu bytes, but the left side has %llu", (unsigned long long)n,
-			 (unsigned long long)x->len);
+		snprintf(why, RECORD_WHY, "%llu bytes, but the left side has %llu",
+			 (unsigned long long)n, (unsigned long long)x->len);
 	return n == x->len;
 }
 
@@ -162,8 +176,8 @@ static const struct record_field mem_fields[] = {
 	ROW_HOST(T, x.host),
 	RECORD_ROW_CALL("MR:OFF:LEN", call_left, "must be MR:OFFSET:LEN", PLACE),
 	RECORD_ROW_ENUM(T, word, "==", equal_names, 0, PLACE),
-	RECORD_ROW_CALL("HOST MR:OFF:LEN, fill or hex:BYTES", call_right, "must be HOST MR:OFFSET:LEN, fill or hex:BYTES",
-			PLACE),
+	RECORD_ROW_CALL("HOST MR:OFF:LEN, fill or hex:BYTES", call_right,
+			"must be HOST MR:OFFSET:LEN, fill or hex:BYTES", PLACE),
 	RECORD_ROW_CALL("MR:OFF:LEN", call_right_range, "must be MR:OFFSET:LEN", RECORD_PLACE),
 };
 static const struct record_kind mem_kind = { "expect mem", mem_fields, ARRAY_LEN(mem_fields) };
@@ -175,16 +189,21 @@ static bool read_mem(struct trace *t, struct expect_line *l, struct err *e)
 	if (!record_parse(&t->reader->rec, &mem_kind, 2, l, t, &given, e))
 		return false;
 	if (l->x.kind == EXPECT_MEM && l->x.mr2 == TRACE_NONE)
-		return record_err(&t->reader->rec, e, "'expect mem' lacks MR:OFF:LEN on its right side");
+		return record_err(&t->reader->rec, e,
+				  "'expect mem' lacks MR:OFF:LEN on its right side");
 	if (l->x.kind == EXPECT_MEM_FILL && t->mrs[l->x.mr].fill == FILL_KEEP)
-		return record_err(&t->reader->rec, e, "MR %s has fill=keep: it has no fill of its own", t->mrs[l->x.mr].name);
+		return record_err(&t->reader->rec, e,
+				  "MR %s has fill=keep: it has no fill of its own",
+				  t->mrs[l->x.mr].name);
 	return true;
 }
 
 /* ---- expect event HOST NAME; expect stat PATH OP VALUE ---- */
 
-static const struct record_field event_fields[] = { ROW_HOST(T, x.host), RECORD_ROW_NAME(T, name, "NAME", PLACE) };
-static const struct record_kind event_kind = { "expect event", event_fields, ARRAY_LEN(event_fields) };
+static const struct record_field event_fields[] = { ROW_HOST(T, x.host),
+						    RECORD_ROW_NAME(T, name, "NAME", PLACE) };
+static const struct record_kind event_kind = { "expect event", event_fields,
+					       ARRAY_LEN(event_fields) };
 
 static bool read_event(struct trace *t, struct expect_line *l, struct err *e)
 {
@@ -197,7 +216,8 @@ static bool read_event(struct trace *t, struct expect_line *l, struct err *e)
 	return true;
 }
 
-static bool call_path(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_path(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	const char *p = text, *name;
 	uint32_t len;
@@ -216,7 +236,8 @@ static bool call_path(const struct record_field *f, const char *text, void *obj,
 }
 
 /* A number, or a time or a size with its unit. */
-static bool call_value(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_value(const struct record_field *f, const char *text, void *obj, void *ctx,
+		       char *why)
 {
 	uint64_t *v = &((struct expect_line *)obj)->x.value;
 	const char *p = text;
@@ -228,9 +249,11 @@ static bool call_value(const struct record_field *f, const char *text, void *obj
 }
 
 static const struct record_field stat_fields[] = {
-	RECORD_ROW_CALL("PATH", call_path, "must be the path of a statistic: names with '.' between", PLACE),
+	RECORD_ROW_CALL("PATH", call_path,
+			"must be the path of a statistic: names with '.' between", PLACE),
 	RECORD_ROW_ENUM(T, op, "OP", op_names, 0, PLACE),
-	RECORD_ROW_CALL("VALUE", call_value, "must be a number, a time (ps ns us ms s) or a size", PLACE),
+	RECORD_ROW_CALL("VALUE", call_value, "must be a number, a time (ps ns us ms s) or a size",
+			PLACE),
 };
 static const struct record_kind stat_kind = { "expect stat", stat_fields, ARRAY_LEN(stat_fields) };
 
@@ -252,7 +275,10 @@ bool trace_read_expect(struct trace *t, struct err *e)
 		bool (*read)(struct trace *t, struct expect_line *l, struct err *e);
 	} forms[] = { { "mem", read_mem }, { "event", read_event }, { "stat", read_stat } };
 	struct record_reader *rec = &t->reader->rec;
-	struct expect_line l = { .x = { .host = TRACE_NONE, .qp = TRACE_NONE, .mr = TRACE_NONE, .mr2 = TRACE_NONE,
+	struct expect_line l = { .x = { .host = TRACE_NONE,
+					.qp = TRACE_NONE,
+					.mr = TRACE_NONE,
+					.mr2 = TRACE_NONE,
 					.host2 = TRACE_NONE } };
 	bool (*read)(struct trace *, struct expect_line *, struct err *) = read_status;
 
@@ -273,7 +299,8 @@ bool trace_read_expect(struct trace *t, struct err *e)
 
 /* ---- wire A B drop|dup|corrupt nth=N,...; wire A B delay=TIME nth=N,... ---- */
 
-static bool call_nth(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_nth(const struct record_field *f, const char *text, void *obj, void *ctx,
+		     char *why)
 {
 	struct trace_wire *w = obj;
 	const char *p = text;
@@ -298,7 +325,8 @@ static const struct record_field wire_fields[] = {
 	[W_B] = ROW_HOST(T, b),
 	[W_KIND] = RECORD_ROW_ENUM(T, kind, "fault", fault_names, 0, RECORD_PLACE),
 	[W_DELAY] = RECORD_ROW_TIME(T, delay_ps, "delay", 0, 0),
-	[W_NTH] = RECORD_ROW_CALL("nth", call_nth, "must be a list of rising numbers from 1", RECORD_REQUIRED),
+	[W_NTH] = RECORD_ROW_CALL("nth", call_nth, "must be a list of rising numbers from 1",
+				  RECORD_REQUIRED),
 };
 #undef T
 const struct record_kind trace_wire_kind = { "wire", wire_fields, ARRAY_LEN(wire_fields) };
@@ -322,7 +350,8 @@ bool trace_read_wire(struct trace *t, struct err *e)
 	uint64_t given;
 
 	record_defaults(&trace_wire_kind, &w);
-	if (!record_parse(&t->reader->rec, &trace_wire_kind, 1, &w, t, &given, e) || !check_wire(t, &w, given, e)) {
+	if (!record_parse(&t->reader->rec, &trace_wire_kind, 1, &w, t, &given, e) ||
+	    !check_wire(t, &w, given, e)) {
 		free(w.nth);
 		return false;
 	}

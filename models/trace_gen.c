@@ -2,10 +2,10 @@
 /*
  * trace_gen.c - `rnicsim trace gen`: a synthetic workload of two hosts
  *
- * h0 posts to h1 over RC QPs in turn; addresses are random in large MRs. A window of W keeps W requests of each
- * QP in flight: each post waits for the completion of the one W before it. Receives for SENDs and immediate data
- * are kept posted ahead of the sends that take them, so that nothing is refused: the load is loss-free. The same
- * options and seed give the same bytes.
+ * h0 posts to h1 over RC QPs in turn; addresses are random in large MRs. A window of W keeps W
+ * requests of each QP in flight: each post waits for the completion of the one W before it.
+ * Receives for SENDs and immediate data are kept posted ahead of the sends that take them, so that
+ * nothing is refused: the load is loss-free. The same options and seed give the same bytes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,17 +72,23 @@ static bool parse_ops(struct gen *g, const char *text, struct err *e)
 		size_t n = strcspn(p, "=,"), i = 0;
 		uint64_t w = 1;
 
-		while (i < ARRAY_LEN(gen_ops) && !(strncmp(names[i], p, n) == 0 && names[i][n] == '\0'))
+		while (i < ARRAY_LEN(gen_ops) &&
+		       !(strncmp(names[i], p, n) == 0 && names[i][n] == '\0'))
 			i++;
 		p += n;
-		if (i == ARRAY_LEN(gen_ops) || (record_char(&p, '=') && (!record_number(&p, &w) || w > 1000000)))
-			return err_set(e, NULL, 0, "--ops %s: must be a list like write=70,read=30 of write, write_imm, send, "
-				       "send_imm, read, cas, faa", text);
+		if (i == ARRAY_LEN(gen_ops) ||
+		    (record_char(&p, '=') && (!record_number(&p, &w) || w > 1000000)))
+			return err_set(e, NULL, 0,
+				       "--ops %s: must be a list like write=70,read=30 of write, "
+				       "write_imm, send, "
+				       "send_imm, read, cas, faa",
+				       text);
 		g->weight[gen_ops[i].op] += (uint32_t)w;
 		g->total_weight += (uint32_t)w;
 	} while (record_char(&p, ','));
 	if (*p || g->total_weight == 0)
-		return err_set(e, NULL, 0, "--ops %s: the weights must be numbers that are not all 0", text);
+		return err_set(e, NULL, 0,
+			       "--ops %s: the weights must be numbers that are not all 0", text);
 	return true;
 }
 
@@ -95,7 +101,9 @@ static bool parse_sizes(struct gen *g, const char *text, struct err *e)
 		uint64_t *s = &g->sizes[g->n_sizes];
 
 		if (g->n_sizes++ == MAX_SIZES || !record_size(&p, s) || *s > 1ull << 30)
-			return err_set(e, NULL, 0, "--size %s: must be a list of up to %u sizes of at most 1GiB, like 64,4KiB",
+			return err_set(e, NULL, 0,
+				       "--size %s: must be a list of up to %u sizes of at most "
+				       "1GiB, like 64,4KiB",
 				       text, MAX_SIZES);
 	} while (record_char(&p, ','));
 	return *p == '\0' ? true : err_set(e, NULL, 0, "--size %s: unexpected '%s'", text, p);
@@ -131,15 +139,18 @@ static bool parse_number_option(struct gen *g, const char *name, const char *tex
 		if (strcmp(o->name, name) != 0)
 			continue;
 		if (!text || !o->parse(text, &v) || v < o->min || v > o->max)
-			return err_set(e, NULL, 0, "%s %s: must be %" PRIu64 " to %" PRIu64 "%s", name, text ? text : "",
-				       o->min, o->max, o->parse == parse_time_ps ? " ps, with a unit" : "");
+			return err_set(e, NULL, 0, "%s %s: must be %" PRIu64 " to %" PRIu64 "%s",
+				       name, text ? text : "", o->min, o->max,
+				       o->parse == parse_time_ps ? " ps, with a unit" : "");
 		memcpy((char *)g + o->offset, &v, sizeof(v));
 		return true;
 	}
 	near = err_nearest(name, known, ARRAY_LEN(known));
-	return err_set(e, NULL, 0, "unknown option '%s'%s%s%s; known: --ops --size --count --qps --window --signal --seed "
-		       "--mtu --inline --gap --mr -o", name, near ? ", did you mean '" : "", near ? near : "",
-		       near ? "'?" : "");
+	return err_set(e, NULL, 0,
+		       "unknown option '%s'%s%s%s; known: --ops --size --count --qps --window "
+		       "--signal --seed "
+		       "--mtu --inline --gap --mr -o",
+		       name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static bool check_options(struct gen *g, struct err *e)
@@ -151,10 +162,13 @@ static bool check_options(struct gen *g, struct err *e)
 	if (g->mtu & (g->mtu - 1))
 		return err_set(e, NULL, 0, "--mtu: must be 256, 512, 1024, 2048 or 4096");
 	if (g->signal > g->window)
-		return err_set(e, NULL, 0, "--signal %" PRIu64 ": a window of %" PRIu64 " would never see a completion",
+		return err_set(e, NULL, 0,
+			       "--signal %" PRIu64 ": a window of %" PRIu64
+			       " would never see a completion",
 			       g->signal, g->window);
 	if (largest > g->mr_len)
-		return err_set(e, NULL, 0, "--mr: must be at least the largest size, %" PRIu64, largest);
+		return err_set(e, NULL, 0, "--mr: must be at least the largest size, %" PRIu64,
+			       largest);
 	return true;
 }
 
@@ -235,14 +249,20 @@ static void put_recv(struct gen *g, uint64_t q)
 
 static void put_setup(struct gen *g)
 {
-	fprintf(g->f, "rnicsim-trace 1\n# rnicsim trace gen: %" PRIu64 " requests, %" PRIu64 " QPs, window %" PRIu64
-		", seed %" PRIu64 "\nhost h0\nhost h1\n", g->count, g->qps, g->window, g->seed);
-	fprintf(g->f, "mr h0 src va=0x100000000000 len=%" PRIu64 " access=lw fill=inc\n", g->mr_len);
-	fprintf(g->f, "mr h1 dst va=0x200000000000 len=%" PRIu64 " access=lw,rw,rr,ra fill=zero\n", g->mr_len);
+	fprintf(g->f,
+		"rnicsim-trace 1\n# rnicsim trace gen: %" PRIu64 " requests, %" PRIu64
+		" QPs, window %" PRIu64 ", seed %" PRIu64 "\nhost h0\nhost h1\n",
+		g->count, g->qps, g->window, g->seed);
+	fprintf(g->f, "mr h0 src va=0x100000000000 len=%" PRIu64 " access=lw fill=inc\n",
+		g->mr_len);
+	fprintf(g->f, "mr h1 dst va=0x200000000000 len=%" PRIu64 " access=lw,rw,rr,ra fill=zero\n",
+		g->mr_len);
 	for (int h = 0; h < 2; h++)
 		for (uint64_t q = 0; q < g->qps; q++)
-			fprintf(g->f, "qp h%d q%" PRIu64 " type=RC peer=h%d.q%" PRIu64 " mtu=%" PRIu64 " sq=%" PRIu64
-				" inline=%" PRIu64 "\n", h, q, 1 - h, q, g->mtu, max_u64(128, 2 * g->window),
+			fprintf(g->f,
+				"qp h%d q%" PRIu64 " type=RC peer=h%d.q%" PRIu64 " mtu=%" PRIu64
+				" sq=%" PRIu64 " inline=%" PRIu64 "\n",
+				h, q, 1 - h, q, g->mtu, max_u64(128, 2 * g->window),
 				max_u64(64, g->inline_max));
 	if (needs_receives(g))
 		for (uint64_t q = 0; q < g->qps; q++)
@@ -250,7 +270,10 @@ static void put_setup(struct gen *g)
 				put_recv(g, q);
 }
 
-/* The id that post number n of a QP waits for: signaled, and at least as late as the one 'window' before it. */
+/*
+ * The id that post number n of a QP waits for: signaled, and at least as late as the one 'window'
+ * before it.
+ */
 static uint64_t window_id(const struct gen *g, const struct gen_qp *qp)
 {
 	uint64_t k;
@@ -267,7 +290,8 @@ static void put_post(struct gen *g, uint64_t i)
 	uint64_t q = i % g->qps, after, size, id = ++g->id;
 	struct gen_qp *qp = &g->qp[q];
 	const struct gen_op *op = pick_op(g);
-	bool is_last = i + g->qps >= g->count, is_signaled = is_last || qp->n % g->signal == g->signal - 1;
+	bool is_last = i + g->qps >= g->count,
+	     is_signaled = is_last || qp->n % g->signal == g->signal - 1;
 	bool is_inline;
 
 	size = op->is_atomic ? 8 : g->sizes[rng_below(&g->rng, g->n_sizes)];
@@ -281,8 +305,8 @@ static void put_post(struct gen *g, uint64_t i)
 		fprintf(g->f, " remote=dst:%" PRIu64, pick_offset(g, size));
 	fputs(op->more, g->f);
 	if (!is_signaled || is_inline)
-		fprintf(g->f, " flags=%s%s%s", is_signaled ? "" : "unsignaled", !is_signaled && is_inline ? "," : "",
-			is_inline ? "inline" : "");
+		fprintf(g->f, " flags=%s%s%s", is_signaled ? "" : "unsignaled",
+			!is_signaled && is_inline ? "," : "", is_inline ? "inline" : "");
 	after = window_id(g, qp);
 	if (after && after != qp->waited)
 		fprintf(g->f, " after=%" PRIu64, qp->waited = after);

@@ -29,7 +29,8 @@ static bool mr_pd(const struct record_field *f, const char *text, void *obj, voi
 }
 
 /* zero | inc | lin:A,B,C,D | rand:SEED | hex:BYTES | keep */
-static bool parse_fill(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool parse_fill(const struct record_field *f, const char *text, void *obj, void *ctx,
+		       char *why)
 {
 	static const char *const words[] = { "zero", "inc", "lin:", "rand:", "hex:", "keep" };
 	T *m = obj;
@@ -64,7 +65,8 @@ static bool parse_fill(const struct record_field *f, const char *text, void *obj
 }
 
 static const struct record_field mr_fields[] = {
-	RECORD_ROW_CALL("HOST", mr_host, "must be the name of a host", RECORD_PLACE | RECORD_REQUIRED),
+	RECORD_ROW_CALL("HOST", mr_host, "must be the name of a host",
+			RECORD_PLACE | RECORD_REQUIRED),
 	RECORD_ROW_NAME(T, name, "NAME", RECORD_PLACE | RECORD_REQUIRED),
 	RECORD_ROW_NUMBER(T, va, "va", 0, 0, UINT64_MAX, RECORD_REQUIRED),
 	RECORD_ROW_SIZE(T, len, "len", 0, 1, 1ull << 48, RECORD_REQUIRED),
@@ -105,17 +107,22 @@ static bool check_mr(struct trace *t, const struct trace_mr *m, struct err *e)
 		return record_err(rec, e, "a second MR or window '%s' on host %s", m->name,
 				  t->hosts[m->host].name);
 	if (strcmp(m->name, "va") == 0)
-		return record_err(rec, e, "an MR cannot be called 'va': va: begins an address in sge= and remote=");
+		return record_err(
+			rec, e,
+			"an MR cannot be called 'va': va: begins an address in sge= and remote=");
 	if (m->va > UINT64_MAX - m->len)
-		return record_err(rec, e, "va=0x%llx and len=%llu reach over the end of the address space",
+		return record_err(rec, e,
+				  "va=0x%llx and len=%llu reach over the end of the address space",
 				  (unsigned long long)m->va, (unsigned long long)m->len);
 	if (m->page != 4096 && m->page != 2 * MIB && m->page != GIB)
-		return record_err(rec, e, "page=%llu: must be 4KiB, 2MiB or 1GiB", (unsigned long long)m->page);
+		return record_err(rec, e, "page=%llu: must be 4KiB, 2MiB or 1GiB",
+				  (unsigned long long)m->page);
 	if (m->fill == FILL_HEX && m->fill_len > m->len)
-		return record_err(rec, e, "fill=hex: holds %llu bytes, the MR only %llu", (unsigned long long)m->fill_len,
-				  (unsigned long long)m->len);
+		return record_err(rec, e, "fill=hex: holds %llu bytes, the MR only %llu",
+				  (unsigned long long)m->fill_len, (unsigned long long)m->len);
 	if (m->fill == FILL_KEEP && !is_covered(t, m))
-		return record_err(rec, e, "fill=keep: other MRs of host %s do not cover this one", t->hosts[m->host].name);
+		return record_err(rec, e, "fill=keep: other MRs of host %s do not cover this one",
+				  t->hosts[m->host].name);
 	return true;
 }
 
@@ -125,7 +132,8 @@ bool trace_read_mr(struct trace *t, struct err *e)
 	uint64_t given;
 
 	record_defaults(&trace_mr_kind, &m);
-	if (!record_parse(&t->reader->rec, &trace_mr_kind, 1, &m, t, &given, e) || !check_mr(t, &m, e)) {
+	if (!record_parse(&t->reader->rec, &trace_mr_kind, 1, &m, t, &given, e) ||
+	    !check_mr(t, &m, e)) {
 		free(m.fill_bytes);
 		return false;
 	}

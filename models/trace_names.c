@@ -43,7 +43,8 @@ static uint32_t hash_of(enum trace_thing thing, uint32_t host, const char *name,
 	return h ^ h >> 15;
 }
 
-uint32_t trace_lookup(const struct trace *t, enum trace_thing thing, uint32_t host, const char *name, uint32_t len)
+uint32_t trace_lookup(const struct trace *t, enum trace_thing thing, uint32_t host,
+		      const char *name, uint32_t len)
 {
 	const struct trace_reader *tr = t->reader;
 	uint32_t hash = hash_of(thing, host, name, len), mask = tr->cap_names - 1;
@@ -76,8 +77,11 @@ void trace_enter(struct trace *t, enum trace_thing thing, uint32_t host, uint32_
 {
 	struct trace_reader *tr = t->reader;
 	const char *name = trace_name(t, thing, index);
-	struct name_slot s = { .hash = hash_of(thing, host, name, (uint32_t)strlen(name)), .host = host, .index = index,
-			       .thing = (uint8_t)thing, .is_used = true };
+	struct name_slot s = { .hash = hash_of(thing, host, name, (uint32_t)strlen(name)),
+			       .host = host,
+			       .index = index,
+			       .thing = (uint8_t)thing,
+			       .is_used = true };
 
 	if (2 * (tr->n_names + 1) > tr->cap_names) {
 		uint32_t cap = tr->cap_names ? 2 * tr->cap_names : 64;
@@ -98,14 +102,15 @@ uint32_t trace_find_host(const struct trace *t, const char *name)
 {
 	size_t len = strlen(name);
 
-	return len > NAME_MAX_LEN ? TRACE_NONE : trace_lookup(t, THING_HOST, 0, name, (uint32_t)len);
+	return len > NAME_MAX_LEN ? TRACE_NONE
+				  : trace_lookup(t, THING_HOST, 0, name, (uint32_t)len);
 }
 
 /* ---- cursors ---- */
 
 /* "no MR 'sr' on host h0 (did you mean 'src'?)" */
-static bool unknown_why(const struct trace *t, enum trace_thing thing, uint32_t host, const char *name, uint32_t len,
-			char *why)
+static bool unknown_why(const struct trace *t, enum trace_thing thing, uint32_t host,
+			const char *name, uint32_t len, char *why)
 {
 	const char *known[SUGGEST_FROM], *near;
 	char word[NAME_MAX_LEN + 1];
@@ -120,12 +125,14 @@ static bool unknown_why(const struct trace *t, enum trace_thing thing, uint32_t 
 	snprintf(word, sizeof(word), "%.*s", (int)len, name);
 	near = err_nearest(word, known, n);
 	snprintf(why, RECORD_WHY, "no %s '%s'%s%s%s%s%s", trace_thing_names[thing], word,
-		 thing == THING_HOST ? "" : " on host ", thing == THING_HOST ? "" : t->hosts[host].name,
-		 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+		 thing == THING_HOST ? "" : " on host ",
+		 thing == THING_HOST ? "" : t->hosts[host].name, near ? " (did you mean '" : "",
+		 near ? near : "", near ? "'?)" : "");
 	return false;
 }
 
-bool trace_take(const struct trace *t, const char **p, enum trace_thing thing, uint32_t host, uint32_t *index, char *why)
+bool trace_take(const struct trace *t, const char **p, enum trace_thing thing, uint32_t host,
+		uint32_t *index, char *why)
 {
 	const char *name, *s = *p;
 	uint32_t len;
@@ -146,7 +153,8 @@ bool trace_take_host(const struct trace *t, const char **p, uint32_t *host, char
 	return trace_take(t, p, THING_HOST, 0, host, why);
 }
 
-bool trace_take_mr_at(const struct trace *t, const char **p, uint32_t host, uint32_t *mr, uint64_t *off, char *why)
+bool trace_take_mr_at(const struct trace *t, const char **p, uint32_t host, uint32_t *mr,
+		      uint64_t *off, char *why)
 {
 	if (!trace_take(t, p, THING_MR, host, mr, why))
 		return false;
@@ -155,15 +163,16 @@ bool trace_take_mr_at(const struct trace *t, const char **p, uint32_t host, uint
 		return false;
 	}
 	if (*off > t->mrs[*mr].len) {
-		snprintf(why, RECORD_WHY, "offset %llu lies outside of MR %s (%llu bytes)", (unsigned long long)*off,
-			 t->mrs[*mr].name, (unsigned long long)t->mrs[*mr].len);
+		snprintf(why, RECORD_WHY, "offset %llu lies outside of MR %s (%llu bytes)",
+			 (unsigned long long)*off, t->mrs[*mr].name,
+			 (unsigned long long)t->mrs[*mr].len);
 		return false;
 	}
 	return true;
 }
 
-bool trace_take_mr_range(const struct trace *t, const char **p, uint32_t host, uint32_t *mr, uint64_t *off,
-			 uint64_t *len, char *why)
+bool trace_take_mr_range(const struct trace *t, const char **p, uint32_t host, uint32_t *mr,
+			 uint64_t *off, uint64_t *len, char *why)
 {
 	if (!trace_take_mr_at(t, p, host, mr, off, why))
 		return false;
@@ -172,7 +181,8 @@ bool trace_take_mr_range(const struct trace *t, const char **p, uint32_t host, u
 		return false;
 	}
 	if (*len > t->mrs[*mr].len - *off) {
-		snprintf(why, RECORD_WHY, "%llu bytes from offset %llu reach outside of MR %s (%llu bytes)",
+		snprintf(why, RECORD_WHY,
+			 "%llu bytes from offset %llu reach outside of MR %s (%llu bytes)",
 			 (unsigned long long)*len, (unsigned long long)*off, t->mrs[*mr].name,
 			 (unsigned long long)t->mrs[*mr].len);
 		return false;
@@ -186,7 +196,8 @@ bool trace_parse_hex(const char *text, uint8_t **bytes, uint64_t *len, char *why
 	size_t n = strncmp(text, "hex:", 4) == 0 ? record_hex(&p, NULL) : 0;
 
 	if (n == 0 || n == SIZE_MAX || *p) {
-		snprintf(why, RECORD_WHY, "must be hex: and two hex digits a byte, at least one byte");
+		snprintf(why, RECORD_WHY,
+			 "must be hex: and two hex digits a byte, at least one byte");
 		return false;
 	}
 	*bytes = x_calloc(n, 1);
@@ -205,7 +216,8 @@ void id_set_add(struct id_set *s, uint64_t id)
 		r->count = 2;
 		return;
 	}
-	if (r && r->count > 1 && r->count < UINT32_MAX && id - r->first == (uint64_t)r->stride * r->count) {
+	if (r && r->count > 1 && r->count < UINT32_MAX &&
+	    id - r->first == (uint64_t)r->stride * r->count) {
 		r->count++;
 		return;
 	}

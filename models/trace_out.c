@@ -55,7 +55,9 @@ static bool close_gz(struct trace_out *out)
 bool trace_out_commit(struct trace_out *out, struct err *e)
 {
 	if (out->f == stdout)
-		return fflush(stdout) == 0 && !ferror(stdout) ? true : err_set(e, "(standard output)", 0, "cannot write");
+		return fflush(stdout) == 0 && !ferror(stdout)
+			       ? true
+			       : err_set(e, "(standard output)", 0, "cannot write");
 	if (!close_gz(out)) {
 		err_set(e, out->o.path, 0, "cannot write");
 		outfile_abort(&out->o);

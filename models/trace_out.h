@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_out.h - writing a trace: to standard output, a file, or a gzip file when its name ends in .gz
+ * trace_out.h - writing a trace: to standard output, a file, or a gzip file when its name ends in
+ * .gz
  */
 #ifndef MODELS_TRACE_OUT_H
 #define MODELS_TRACE_OUT_H
@@ -16,7 +17,10 @@ struct trace_out {
 /* 'path' NULL or "-": standard output. False with 'e' set. */
 bool trace_out_open(struct trace_out *out, const char *path, struct err *e);
 
-/* Finish; the file gets its name only now. False with 'e' set, and no file left, when writing failed. */
+/*
+ * Finish; the file gets its name only now. False with 'e' set, and no file left, when writing
+ * failed.
+ */
 bool trace_out_commit(struct trace_out *out, struct err *e);
 void trace_out_abort(struct trace_out *out);
 

@@ -2,8 +2,9 @@
 /*
  * trace_pack.c - trace records in few bytes, while they wait
  *
- * The fixed part of a record is a row of 8-byte words, most of which are what trace_record_init set. Packed: a
- * bitmap of the words that differ, those words, then the dependencies and the scatter/gather elements in use.
+ * The fixed part of a record is a row of 8-byte words, most of which are what trace_record_init
+ * set. Packed: a bitmap of the words that differ, those words, then the dependencies and the
+ * scatter/gather elements in use.
  */
 #include <stdlib.h>
 #include <string.h>

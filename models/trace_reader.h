@@ -8,8 +8,20 @@
 #include "models/trace.h"
 #include "sim/record.h"
 
-/* Things that have names. Names are unique among one kind on one host; QP and SRQ, MR and MW count as one kind. */
-enum trace_thing { THING_HOST, THING_PD, THING_MR, THING_MW, THING_CQ, THING_SRQ, THING_QP, THINGS };
+/*
+ * Things that have names. Names are unique among one kind on one host; QP and SRQ, MR and MW count
+ * as one kind.
+ */
+enum trace_thing {
+	THING_HOST,
+	THING_PD,
+	THING_MR,
+	THING_MW,
+	THING_CQ,
+	THING_SRQ,
+	THING_QP,
+	THINGS
+};
 
 struct name_slot {
 	uint32_t hash, host, index;
@@ -46,24 +58,30 @@ extern const char *const trace_thing_names[THINGS];
 
 /* ---- names ---- */
 
-/* Where the table of a thing starts, its element size and count. Every element starts with its name. */
+/*
+ * Where the table of a thing starts, its element size and count. Every element starts with its
+ * name.
+ */
 const char *trace_name(const struct trace *t, enum trace_thing thing, uint32_t index);
 
 /* TRACE_NONE when there is none. 'host' is 0 for hosts. */
-uint32_t trace_lookup(const struct trace *t, enum trace_thing thing, uint32_t host, const char *name, uint32_t len);
+uint32_t trace_lookup(const struct trace *t, enum trace_thing thing, uint32_t host,
+		      const char *name, uint32_t len);
 void trace_enter(struct trace *t, enum trace_thing thing, uint32_t host, uint32_t index);
 
 /*
- * Cursors over names: HOST, or NAME of a thing on 'host'. False with the reason in 'why' (RECORD_WHY bytes):
- * what is not known, and the nearest that is.
+ * Cursors over names: HOST, or NAME of a thing on 'host'. False with the reason in 'why'
+ * (RECORD_WHY bytes): what is not known, and the nearest that is.
  */
 bool trace_take_host(const struct trace *t, const char **p, uint32_t *host, char *why);
-bool trace_take(const struct trace *t, const char **p, enum trace_thing thing, uint32_t host, uint32_t *index, char *why);
+bool trace_take(const struct trace *t, const char **p, enum trace_thing thing, uint32_t host,
+		uint32_t *index, char *why);
 
 /* MR:OFFSET, or with is_range MR:OFFSET:LEN, within the MR. */
-bool trace_take_mr_at(const struct trace *t, const char **p, uint32_t host, uint32_t *mr, uint64_t *off, char *why);
-bool trace_take_mr_range(const struct trace *t, const char **p, uint32_t host, uint32_t *mr, uint64_t *off,
-			 uint64_t *len, char *why);
+bool trace_take_mr_at(const struct trace *t, const char **p, uint32_t host, uint32_t *mr,
+		      uint64_t *off, char *why);
+bool trace_take_mr_range(const struct trace *t, const char **p, uint32_t host, uint32_t *mr,
+			 uint64_t *off, uint64_t *len, char *why);
 
 /* "hex:BYTES" in full: allocates *bytes. False with 'why'. */
 bool trace_parse_hex(const char *text, uint8_t **bytes, uint64_t *len, char *why);
@@ -79,14 +97,15 @@ bool id_set_has(const struct id_set *s, uint64_t id);
 typedef bool trace_setup_fn(struct trace *t, struct err *e);
 typedef bool trace_stream_fn(struct trace *t, struct trace_record *r, struct err *e);
 
-extern const struct record_kind trace_host_kind, trace_pd_kind, trace_mr_kind, trace_mw_kind, trace_cq_kind, trace_srq_kind,
-	trace_qp_kind, trace_wire_kind, trace_expect_kind, trace_post_kind, trace_recv_kind, trace_mem_kind,
-	trace_modify_kind, trace_destroy_kind, trace_dereg_kind, trace_arm_kind;
+extern const struct record_kind trace_host_kind, trace_pd_kind, trace_mr_kind, trace_mw_kind,
+	trace_cq_kind, trace_srq_kind, trace_qp_kind, trace_wire_kind, trace_expect_kind,
+	trace_post_kind, trace_recv_kind, trace_mem_kind, trace_modify_kind, trace_destroy_kind,
+	trace_dereg_kind, trace_arm_kind;
 
-trace_setup_fn trace_read_host, trace_read_pd, trace_read_mr, trace_read_mw, trace_read_cq, trace_read_srq,
-	trace_read_qp, trace_read_wire, trace_read_expect;
-trace_stream_fn trace_read_post, trace_read_recv, trace_read_mem, trace_read_modify, trace_read_destroy,
-	trace_read_dereg, trace_read_arm;
+trace_setup_fn trace_read_host, trace_read_pd, trace_read_mr, trace_read_mw, trace_read_cq,
+	trace_read_srq, trace_read_qp, trace_read_wire, trace_read_expect;
+trace_stream_fn trace_read_post, trace_read_recv, trace_read_mem, trace_read_modify,
+	trace_read_destroy, trace_read_dereg, trace_read_arm;
 
 /* After the last set-up record: peers by name, sizes and types that must agree. */
 bool trace_finish_setup(struct trace *t, struct err *e);

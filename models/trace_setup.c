@@ -4,7 +4,6 @@
  */
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/msg.h"
@@ -15,7 +14,8 @@
 
 static const char *const mtu_names[] = { "256", "512", "1024", "2048", "4096", NULL };
 static const char *const qp_type_names[] = { "RC", "UC", "UD", "XRC", NULL };
-static const char *const qp_state_names[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR", NULL };
+static const char *const qp_state_names[] = { "RESET", "INIT", "RTR", "RTS",
+					      "SQD",   "SQE",  "ERR", NULL };
 static const char *const cq_mode_names[] = { "poll", "event", NULL };
 const char *const trace_access_names[] = { "lw", "rw", "rr", "ra", "mw", "fl", NULL };
 
@@ -39,13 +39,16 @@ static void *grow(void *array, uint32_t n, size_t size)
 	} while (0)
 
 /* A name must be new among its kind on its host. */
-static bool check_new(struct trace *t, enum trace_thing thing, uint32_t host, const char *name, struct err *e)
+static bool check_new(struct trace *t, enum trace_thing thing, uint32_t host, const char *name,
+		      struct err *e)
 {
 	uint32_t len = (uint32_t)strlen(name);
 
 	if (trace_lookup(t, thing, host, name, len) != TRACE_NONE)
-		return record_err(&t->reader->rec, e, "a second %s '%s'%s%s", trace_thing_names[thing], name,
-				  thing == THING_HOST ? "" : " on host ", thing == THING_HOST ? "" : t->hosts[host].name);
+		return record_err(&t->reader->rec, e, "a second %s '%s'%s%s",
+				  trace_thing_names[thing], name,
+				  thing == THING_HOST ? "" : " on host ",
+				  thing == THING_HOST ? "" : t->hosts[host].name);
 	return true;
 }
 
@@ -53,31 +56,41 @@ static bool on_host(const struct record_field *f, const char *text, void *obj, v
 {
 	const char *p = text;
 
-	return trace_take_host(ctx, &p, (uint32_t *)(void *)((char *)obj + f->offset), why) && *p == '\0';
+	return trace_take_host(ctx, &p, (uint32_t *)(void *)((char *)obj + f->offset), why) &&
+	       *p == '\0';
 }
 
 #define ROW_HOST(T) \
-	{ .key = "HOST", .form = RECORD_CALL, .flags = RECORD_PLACE | RECORD_REQUIRED, .offset = offsetof(T, host), \
-	  .call = on_host, .expects = "must be the name of a host" }
+	{ \
+		.key = "HOST", .form = RECORD_CALL, .flags = RECORD_PLACE | RECORD_REQUIRED, \
+		.offset = offsetof(T, host), .call = on_host, \
+		.expects = "must be the name of a host" \
+	}
 #define ROW_NAME(T) RECORD_ROW_NAME(T, name, "NAME", RECORD_PLACE | RECORD_REQUIRED)
 
 /* A reference to thing 'min' of the same host; the host is the member at 'max'. */
-static bool reference(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool reference(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	uint32_t host = *(uint32_t *)(void *)((char *)obj + f->max);
 	const char *p = text;
 
-	return trace_take(ctx, &p, (enum trace_thing)f->min, host, (uint32_t *)(void *)((char *)obj + f->offset), why) &&
+	return trace_take(ctx, &p, (enum trace_thing)f->min, host,
+			  (uint32_t *)(void *)((char *)obj + f->offset), why) &&
 	       *p == '\0';
 }
 
 #define ROW_REF(T, m, thing, what) \
-	{ RECORD_ROW(T, m, #m, RECORD_CALL, TRACE_NONE, thing, offsetof(T, host), 0), .call = reference, \
-	  .expects = "must be the name of " what " of the same host" }
+	{ \
+		RECORD_ROW(T, m, #m, RECORD_CALL, TRACE_NONE, thing, offsetof(T, host), 0), \
+			.call = reference, \
+			.expects = "must be the name of " what " of the same host" \
+	}
 
 /* ---- host ---- */
 
-static bool parse_mac(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool parse_mac(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	struct trace_host *h = obj;
 	const char *p = text;
@@ -108,7 +121,8 @@ static bool parse_address(const char *text, uint8_t *to, bool *is_v6)
 	return inet_pton(AF_INET, text, to + 12) == 1;
 }
 
-static bool parse_ip(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool parse_ip(const struct record_field *f, const char *text, void *obj, void *ctx,
+		     char *why)
 {
 	struct trace_host *h = obj;
 
@@ -119,7 +133,8 @@ static bool parse_ip(const struct record_field *f, const char *text, void *obj, 
 }
 
 /* A GID: as an IPv6 address, or 32 hex digits. */
-static bool parse_gid(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool parse_gid(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	struct trace_host *h = obj;
 	const char *p = text, *q = text;
@@ -137,7 +152,8 @@ enum { H_NAME, H_MAC, H_IP, H_LID, H_GID, H_MTU };
 #define T struct trace_host
 static const struct record_field host_fields[] = {
 	[H_NAME] = ROW_NAME(T),
-	[H_MAC] = RECORD_ROW_CALL("mac", parse_mac, "must be six pairs of hex digits with ':' between", 0),
+	[H_MAC] = RECORD_ROW_CALL("mac", parse_mac,
+				  "must be six pairs of hex digits with ':' between", 0),
 	[H_IP] = RECORD_ROW_CALL("ip", parse_ip, "must be an IPv4 or IPv6 address", 0),
 	[H_LID] = RECORD_ROW_NUMBER(T, lid, "lid", 0, 1, 0xbfff, 0),
 	[H_GID] = RECORD_ROW_CALL("gid", parse_gid, "must be an IPv6 address or 32 hex digits", 0),
@@ -160,8 +176,10 @@ bool trace_read_host(struct trace *t, struct err *e)
 	h.line = t->reader->rec.line;
 	h.mtu = 256u << h.mtu;
 	if (!(given >> H_MAC & 1))
-		memcpy(h.mac, (const uint8_t[]){ 2, 0, (uint8_t)((n + 1) >> 24), (uint8_t)((n + 1) >> 16),
-						 (uint8_t)((n + 1) >> 8), (uint8_t)(n + 1) }, 6);
+		memcpy(h.mac,
+		       (const uint8_t[]){ 2, 0, (uint8_t)((n + 1) >> 24), (uint8_t)((n + 1) >> 16),
+					  (uint8_t)((n + 1) >> 8), (uint8_t)(n + 1) },
+		       6);
 	if (!(given >> H_IP & 1) && given >> H_GID & 1) {
 		memcpy(h.ip, h.gid, 16);
 		h.is_v6 = memcmp(h.gid, v4_mapped, 12) != 0;
@@ -180,7 +198,8 @@ bool trace_read_host(struct trace *t, struct err *e)
 
 /* ---- pd, mw, cq, srq ---- */
 
-static const struct record_field pd_fields[] = { ROW_HOST(struct trace_pd), ROW_NAME(struct trace_pd) };
+static const struct record_field pd_fields[] = { ROW_HOST(struct trace_pd),
+						 ROW_NAME(struct trace_pd) };
 const struct record_kind trace_pd_kind = { "pd", pd_fields, ARRAY_LEN(pd_fields) };
 
 bool trace_read_pd(struct trace *t, struct err *e)
@@ -214,7 +233,8 @@ bool trace_read_mw(struct trace *t, struct err *e)
 
 	record_defaults(&trace_mw_kind, &mw);
 	if (!record_parse(&t->reader->rec, &trace_mw_kind, 1, &mw, t, &given, e) ||
-	    !check_new(t, THING_MW, mw.host, mw.name, e) || !check_new(t, THING_MR, mw.host, mw.name, e))
+	    !check_new(t, THING_MW, mw.host, mw.name, e) ||
+	    !check_new(t, THING_MR, mw.host, mw.name, e))
 		return false;
 	mw.line = t->reader->rec.line;
 	APPEND(t, mws, n_mws, mw);
@@ -222,7 +242,8 @@ bool trace_read_mw(struct trace *t, struct err *e)
 	return true;
 }
 
-static bool parse_moderate(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool parse_moderate(const struct record_field *f, const char *text, void *obj, void *ctx,
+			   char *why)
 {
 	struct trace_cq *c = obj;
 	const char *p = text;
@@ -231,7 +252,8 @@ static bool parse_moderate(const struct record_field *f, const char *text, void 
 	(void)f;
 	(void)ctx;
 	(void)why;
-	if (!record_number(&p, &n) || n == 0 || n > 0xffff || !record_char(&p, ':') || !record_time(&p, &c->moderate_ps))
+	if (!record_number(&p, &n) || n == 0 || n > 0xffff || !record_char(&p, ':') ||
+	    !record_time(&p, &c->moderate_ps))
 		return false;
 	c->moderate_count = (uint32_t)n;
 	return *p == '\0';
@@ -242,7 +264,8 @@ static const struct record_field cq_fields[] = {
 	ROW_HOST(T),
 	ROW_NAME(T),
 	RECORD_ROW_NUMBER(T, depth, "depth", 1024, 1, 1u << 22, 0),
-	RECORD_ROW_CALL("moderate", parse_moderate, "must be COUNT:TIME, 1 to 65535 completions and a time with its unit", 0),
+	RECORD_ROW_CALL("moderate", parse_moderate,
+			"must be COUNT:TIME, 1 to 65535 completions and a time with its unit", 0),
 	RECORD_ROW_ENUM(T, is_event, "mode", cq_mode_names, 0, 0),
 };
 #undef T
@@ -282,7 +305,8 @@ bool trace_read_srq(struct trace *t, struct err *e)
 
 	record_defaults(&trace_srq_kind, &srq);
 	if (!record_parse(&t->reader->rec, &trace_srq_kind, 1, &srq, t, &given, e) ||
-	    !check_new(t, THING_SRQ, srq.host, srq.name, e) || !check_new(t, THING_QP, srq.host, srq.name, e))
+	    !check_new(t, THING_SRQ, srq.host, srq.name, e) ||
+	    !check_new(t, THING_QP, srq.host, srq.name, e))
 		return false;
 	srq.line = t->reader->rec.line;
 	APPEND(t, srqs, n_srqs, srq);
@@ -292,7 +316,8 @@ bool trace_read_srq(struct trace *t, struct err *e)
 
 /* ---- qp ---- */
 
-static bool parse_peer(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool parse_peer(const struct record_field *f, const char *text, void *obj, void *ctx,
+		       char *why)
 {
 	struct trace_qp *q = obj;
 	const char *p = text, *name;
@@ -318,7 +343,8 @@ static const struct record_field qp_fields[] = {
 	[Q_HOST] = ROW_HOST(T),
 	[Q_NAME] = ROW_NAME(T),
 	[Q_TYPE] = RECORD_ROW_ENUM(T, type, "type", qp_type_names, 0, RECORD_REQUIRED),
-	[Q_PEER] = RECORD_ROW_CALL("peer", parse_peer, "must be HOST.QP, or HOST:QPN with a number of 24 bits", 0),
+	[Q_PEER] = RECORD_ROW_CALL("peer", parse_peer,
+				   "must be HOST.QP, or HOST:QPN with a number of 24 bits", 0),
 	RECORD_ROW_NUMBER(T, qpn, "qpn", 0, 1, 0xffffff, 0),
 	RECORD_ROW_NUMBER(T, psn, "psn", 0, 0, 0xffffff, 0),
 	RECORD_ROW_ENUM(T, mtu, "mtu", mtu_names, 2, 0),
@@ -359,11 +385,13 @@ static bool check_qp(struct trace *t, const struct trace_qp *q, struct err *e)
 
 	if (q->type == QP_UD && q->peer_host != TRACE_NONE)
 		return record_err(rec, e, "a UD QP has no peer=; each post says dest=");
-	if (q->type != QP_UD && q->peer_host == TRACE_NONE && q->state != QPS_RESET && q->state != QPS_INIT)
-		return record_err(rec, e, "a QP with type=%s and state=%s lacks peer=", qp_type_names[q->type], qp_state_names[q->state]);
+	if (q->type != QP_UD && q->peer_host == TRACE_NONE && q->state != QPS_RESET &&
+	    q->state != QPS_INIT)
+		return record_err(rec, e, "a QP with type=%s and state=%s lacks peer=",
+				  qp_type_names[q->type], qp_state_names[q->state]);
 	if (q->mtu > t->hosts[q->host].mtu)
-		return record_err(rec, e, "mtu=%u is more than the port's mtu=%u of host %s", q->mtu, t->hosts[q->host].mtu,
-				  t->hosts[q->host].name);
+		return record_err(rec, e, "mtu=%u is more than the port's mtu=%u of host %s",
+				  q->mtu, t->hosts[q->host].mtu, t->hosts[q->host].name);
 	return true;
 }
 
@@ -375,7 +403,8 @@ bool trace_read_qp(struct trace *t, struct err *e)
 	record_defaults(&trace_qp_kind, &q);
 	q.peer_host = q.peer_qp = TRACE_NONE;
 	if (!record_parse(&t->reader->rec, &trace_qp_kind, 1, &q, t, &given, e) ||
-	    !check_new(t, THING_QP, q.host, q.name, e) || !check_new(t, THING_SRQ, q.host, q.name, e))
+	    !check_new(t, THING_QP, q.host, q.name, e) ||
+	    !check_new(t, THING_SRQ, q.host, q.name, e))
 		return false;
 	q.mtu = 256u << q.mtu;
 	q.access = trace_access(q.access);
@@ -384,85 +413,5 @@ bool trace_read_qp(struct trace *t, struct err *e)
 		return false;
 	APPEND(t, qps, n_qps, q);
 	trace_enter(t, THING_QP, q.host, t->n_qps - 1);
-	return true;
-}
-
-/* ---- the end of the set-up ---- */
-
-struct number {			/* a number given to something, to find the same one given twice */
-	uint32_t host, number;
-	unsigned line;
-};
-
-static int by_number(const void *a, const void *b)
-{
-	const struct number *x = a, *y = b;
-
-	if (x->host != y->host)
-		return x->host < y->host ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
-}
-
-/* Two of the numbers given (not 0) are the same on one host. */
-static bool check_numbers(const struct trace *t, struct number *v, uint32_t n, const char *what, struct err *e)
-{
-	qsort(v, n, sizeof(*v), by_number);
-	for (uint32_t i = 1; i < n; i++)
-		if (v[i].number && v[i].host == v[i - 1].host && v[i].number == v[i - 1].number)
-			return err_set(e, t->path, v[i].line, "%s=0x%x is given twice on host %s (line %u)", what,
-				       v[i].number, t->hosts[v[i].host].name, v[i - 1].line);
-	return true;
-}
-
-static bool check_all_numbers(struct trace *t, struct err *e)
-{
-	struct number *v = x_calloc(t->n_qps + t->n_mrs, sizeof(*v));
-	bool ok;
-
-	for (uint32_t i = 0; i < t->n_qps; i++)
-		v[i] = (struct number){ t->qps[i].host, t->qps[i].qpn, t->qps[i].line };
-	ok = check_numbers(t, v, t->n_qps, "qpn", e);
-	for (uint32_t i = 0; i < t->n_mrs; i++)
-		v[i] = (struct number){ t->mrs[i].host, t->mrs[i].lkey, t->mrs[i].line };
-	ok = ok && check_numbers(t, v, t->n_mrs, "lkey", e);
-	for (uint32_t i = 0; i < t->n_mrs; i++)
-		v[i] = (struct number){ t->mrs[i].host, t->mrs[i].rkey, t->mrs[i].line };
-	ok = ok && check_numbers(t, v, t->n_mrs, "rkey", e);
-	free(v);
-	return ok;
-}
-
-static bool resolve_peer(struct trace *t, struct trace_qp *q, struct err *e)
-{
-	const char *p = q->peer_name;
-	char why[RECORD_WHY];
-	const struct trace_qp *peer;
-
-	if (q->peer_host != TRACE_NONE && q->mtu > t->hosts[q->peer_host].mtu)
-		return err_set(e, t->path, q->line, "mtu=%u is more than the port's mtu=%u of host %s", q->mtu,
-			       t->hosts[q->peer_host].mtu, t->hosts[q->peer_host].name);
-	if (!*p)
-		return true;
-	if (!trace_take(t, &p, THING_QP, q->peer_host, &q->peer_qp, why))
-		return err_set(e, t->path, q->line, "peer='%s.%s': %s", t->hosts[q->peer_host].name, q->peer_name, why);
-	peer = &t->qps[q->peer_qp];
-	if (peer->type != q->type)
-		return err_set(e, t->path, q->line, "type=%s, but the peer %s.%s has type=%s (line %u)",
-			       qp_type_names[q->type], t->hosts[peer->host].name, peer->name, qp_type_names[peer->type],
-			       peer->line);
-	q->peer_qpn = peer->qpn;
-	return true;
-}
-
-bool trace_finish_setup(struct trace *t, struct err *e)
-{
-	if (!check_all_numbers(t, e))
-		return false;
-	for (uint32_t i = 0; i < t->n_qps; i++)
-		if (!resolve_peer(t, &t->qps[i], e))
-			return false;
-	t->reader->ids = x_calloc(t->n_hosts, sizeof(*t->reader->ids));
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_stream.c - the records of a trace that happen in time, but for posts and receives (trace_post.c)
+ * trace_stream.c - the records of a trace that happen in time, but for posts and receives
+ * (trace_post.c)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,15 @@
 #include "models/nic.h"
 #include "models/trace_stream.h"
 
-static const char *const state_names[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR", NULL };
+static const char *const state_names[] = {
+	"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR", NULL
+};
 
 /* ---- what several kinds share ---- */
 
 /* HOST.QP, HOST.SRQ or HOST.CQ: tries the things one after the other. */
-static bool take_at_host(const struct trace *t, const char *text, struct trace_record *r, const enum trace_thing *things,
-			 uint32_t n, char *why)
+static bool take_at_host(const struct trace *t, const char *text, struct trace_record *r,
+			 const enum trace_thing *things, uint32_t n, char *why)
 {
 	const char *p = text, *name;
 	uint32_t len, index;
@@ -47,10 +50,12 @@ bool trace_call_qp(const struct record_field *f, const char *text, void *obj, vo
 	return take_at_host(ctx, text, obj, (const enum trace_thing[]){ THING_QP }, 1, why);
 }
 
-bool trace_call_qp_or_srq(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+bool trace_call_qp_or_srq(const struct record_field *f, const char *text, void *obj, void *ctx,
+			  char *why)
 {
 	(void)f;
-	return take_at_host(ctx, text, obj, (const enum trace_thing[]){ THING_QP, THING_SRQ }, 2, why);
+	return take_at_host(ctx, text, obj, (const enum trace_thing[]){ THING_QP, THING_SRQ }, 2,
+			    why);
 }
 
 static bool call_cq(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
@@ -60,7 +65,8 @@ static bool call_cq(const struct record_field *f, const char *text, void *obj, v
 }
 
 /* ID or HOST:ID, separated by commas. */
-bool trace_call_after(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+bool trace_call_after(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	struct trace_record *r = obj;
 	const struct trace *t = ctx;
@@ -76,11 +82,12 @@ bool trace_call_after(const struct record_field *f, const char *text, void *obj,
 		}
 		a->host = r->host;
 		if (!record_number(&p, &a->id) &&
-		    (!trace_take_host(t, &p, &a->host, why) || !record_char(&p, ':') || !record_number(&p, &a->id)))
+		    (!trace_take_host(t, &p, &a->host, why) || !record_char(&p, ':') ||
+		     !record_number(&p, &a->id)))
 			return false;
 		if (!id_set_has(&t->reader->ids[a->host].signaled, a->id)) {
-			snprintf(why, RECORD_WHY, "record %llu of host %s %s", (unsigned long long)a->id,
-				 t->hosts[a->host].name,
+			snprintf(why, RECORD_WHY, "record %llu of host %s %s",
+				 (unsigned long long)a->id, t->hosts[a->host].name,
 				 id_set_has(&t->reader->ids[a->host].all, a->id)
 					 ? "is unsignaled: its completion is never polled"
 					 : "does not stand before this one");
@@ -91,19 +98,24 @@ bool trace_call_after(const struct record_field *f, const char *text, void *obj,
 	return *p == '\0';
 }
 
-bool trace_check_when(const struct record_reader *rec, const struct trace_record *r, bool has_at, struct err *e)
+bool trace_check_when(const struct record_reader *rec, const struct trace_record *r, bool has_at,
+		      struct err *e)
 {
 	if (has_at && r->n_after)
-		return record_err(rec, e, "at= and after= exclude each other (after=ID delay=TIME is later than a completion)");
+		return record_err(rec, e,
+				  "at= and after= exclude each other (after=ID delay=TIME is later "
+				  "than a completion)");
 	if (r->at_ps > TIME_NEVER - 1 - r->delay_ps)
-		return record_err(rec, e, "at= and delay= together are beyond the end of time (%llu ps)",
+		return record_err(rec, e,
+				  "at= and delay= together are beyond the end of time (%llu ps)",
 				  (unsigned long long)TIME_NEVER);
 	return true;
 }
 
 /* ---- mem ---- */
 
-static bool call_host(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_host(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
 {
 	const char *p = text;
 
@@ -111,7 +123,8 @@ static bool call_host(const struct record_field *f, const char *text, void *obj,
 	return trace_take_host(ctx, &p, &((struct trace_record *)obj)->host, why) && *p == '\0';
 }
 
-static bool call_mr_at(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_mr_at(const struct record_field *f, const char *text, void *obj, void *ctx,
+		       char *why)
 {
 	struct trace_record *r = obj;
 	const char *p = text;
@@ -120,7 +133,8 @@ static bool call_mr_at(const struct record_field *f, const char *text, void *obj
 	return trace_take_mr_at(ctx, &p, r->host, &r->mr, &r->mem_off, why) && *p == '\0';
 }
 
-static bool call_bytes(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
+static bool call_bytes(const struct record_field *f, const char *text, void *obj, void *ctx,
+		       char *why)
 {
 	struct trace_record *r = obj;
 	const struct trace_mr *m = &((const struct trace *)ctx)->mrs[r->mr];
@@ -131,14 +145,15 @@ static bool call_bytes(const struct record_field *f, const char *text, void *obj
 	if (strncmp(text, "hex:", 4) == 0) {
 		if (!trace_parse_hex(text, &r->mem_bytes, &r->mem_len, why))
 			return false;
-	} else if (strncmp(text, "set:", 4) != 0 || !record_number(&p, &byte) || byte > 255 || !record_char(&p, ':') ||
-		   !record_size(&p, &r->mem_len) || *p) {
+	} else if (strncmp(text, "set:", 4) != 0 || !record_number(&p, &byte) || byte > 255 ||
+		   !record_char(&p, ':') || !record_size(&p, &r->mem_len) || *p) {
 		return false;
 	} else {
 		r->mem_byte = (uint8_t)byte;
 	}
 	if (r->mem_len > m->len - r->mem_off) {
-		snprintf(why, RECORD_WHY, "%llu bytes from offset %llu reach outside of MR %s (%llu bytes)",
+		snprintf(why, RECORD_WHY,
+			 "%llu bytes from offset %llu reach outside of MR %s (%llu bytes)",
 			 (unsigned long long)r->mem_len, (unsigned long long)r->mem_off, m->name,
 			 (unsigned long long)m->len);
 		return false;
@@ -147,13 +162,17 @@ static bool call_bytes(const struct record_field *f, const char *text, void *obj
 }
 
 #define T struct trace_record
-#define ROW_HOST RECORD_ROW_CALL("HOST", call_host, "must be the name of a host", RECORD_PLACE | RECORD_REQUIRED)
+#define ROW_HOST \
+	RECORD_ROW_CALL("HOST", call_host, "must be the name of a host", \
+			RECORD_PLACE | RECORD_REQUIRED)
 
 enum { M_HOST, M_AT, M_BYTES, M_WHEN };
 static const struct record_field mem_fields[] = {
 	[M_HOST] = ROW_HOST,
-	[M_AT] = RECORD_ROW_CALL("MR:OFF", call_mr_at, "must be MR:OFFSET", RECORD_PLACE | RECORD_REQUIRED),
-	[M_BYTES] = RECORD_ROW_CALL("hex:BYTES or set:BYTE:LEN", call_bytes, "must be hex:BYTES or set:BYTE:LEN",
+	[M_AT] = RECORD_ROW_CALL("MR:OFF", call_mr_at, "must be MR:OFFSET",
+				 RECORD_PLACE | RECORD_REQUIRED),
+	[M_BYTES] = RECORD_ROW_CALL("hex:BYTES or set:BYTE:LEN", call_bytes,
+				    "must be hex:BYTES or set:BYTE:LEN",
 				    RECORD_PLACE | RECORD_REQUIRED),
 	[M_WHEN] = TRACE_ROWS_WHEN,
 };
@@ -175,7 +194,8 @@ bool trace_read_mem(struct trace *t, struct trace_record *r, struct err *e)
 
 enum { MOD_TARGET, MOD_STATE, MOD_LIMIT, MOD_WHEN };
 static const struct record_field modify_fields[] = {
-	[MOD_TARGET] = RECORD_ROW_CALL("HOST.QP or HOST.SRQ", trace_call_qp_or_srq, "must be HOST.QP or HOST.SRQ",
+	[MOD_TARGET] = RECORD_ROW_CALL("HOST.QP or HOST.SRQ", trace_call_qp_or_srq,
+				       "must be HOST.QP or HOST.SRQ",
 				       RECORD_PLACE | RECORD_REQUIRED),
 	[MOD_STATE] = RECORD_ROW_ENUM(T, state, "state", state_names, 0, 0),
 	[MOD_LIMIT] = RECORD_ROW_NUMBER(T, limit, "limit", 0, 0, 32768, 0),
@@ -199,10 +219,12 @@ bool trace_read_modify(struct trace *t, struct trace_record *r, struct err *e)
 }
 
 static const struct record_field destroy_fields[] = {
-	RECORD_ROW_CALL("HOST.QP", trace_call_qp, "must be HOST.QP", RECORD_PLACE | RECORD_REQUIRED),
+	RECORD_ROW_CALL("HOST.QP", trace_call_qp, "must be HOST.QP",
+			RECORD_PLACE | RECORD_REQUIRED),
 	TRACE_ROWS_WHEN,
 };
-const struct record_kind trace_destroy_kind = { "destroy", destroy_fields, ARRAY_LEN(destroy_fields) };
+const struct record_kind trace_destroy_kind = { "destroy", destroy_fields,
+						ARRAY_LEN(destroy_fields) };
 
 bool trace_read_destroy(struct trace *t, struct trace_record *r, struct err *e)
 {

@@ -2,8 +2,8 @@
 /*
  * record.c - reading lines, cutting them into words, and cursors over the parts of a word
  *
- * Lines are cut up in the read buffer, ASCII is checked eight bytes at a time, and plain numbers do not go
- * through the unit tables of config.c.
+ * Lines are cut up in the read buffer, ASCII is checked eight bytes at a time, and plain numbers do
+ * not go through the unit tables of config.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ bool record_open(struct record_reader *r, const char *path, struct err *e)
 	errno = 0;
 	r->gz = is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
 	if (!r->gz)
-		return err_set(e, path, 0, "cannot open: %s", errno ? strerror(errno) : "out of memory");
+		return err_set(e, path, 0, "cannot open: %s",
+			       errno ? strerror(errno) : "out of memory");
 	r->is_regular = !is_stdin && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 	gzbuffer(r->gz, 128u << 10);
 	r->path = x_strdup(is_stdin ? "(standard input)" : path);
@@ -62,7 +63,8 @@ static bool fill(struct record_reader *r, struct err *e)
 	}
 	if (r->end == r->cap) {
 		if (r->cap >= RECORD_MAX_LINE)
-			return err_set(e, r->path, r->line + 1, "a line of more than %u MiB", RECORD_MAX_LINE >> 20);
+			return err_set(e, r->path, r->line + 1, "a line of more than %u MiB",
+				       RECORD_MAX_LINE >> 20);
 		r->cap *= 2;
 		r->buf = x_realloc(r->buf, r->cap + 1);
 	}
@@ -77,8 +79,10 @@ static bool fill(struct record_reader *r, struct err *e)
 	if (n == 0 && code == Z_OK)
 		return true;
 	if (code == Z_BUF_ERROR)
-		return err_set(e, r->path, r->line + 1, "the gzip data end too early: the file is cut off");
-	return err_set(e, r->path, r->line + 1, "cannot read: %s", code == Z_ERRNO && errno ? strerror(errno) : why);
+		return err_set(e, r->path, r->line + 1,
+			       "the gzip data end too early: the file is cut off");
+	return err_set(e, r->path, r->line + 1, "cannot read: %s",
+		       code == Z_ERRNO && errno ? strerror(errno) : why);
 }
 
 /* The next line, unchecked. */
@@ -111,15 +115,20 @@ static int fetch_line(struct record_reader *r, char **line, size_t *len, struct 
 /* Length of the UTF-8 sequence at s (n bytes left), 0 = not UTF-8 (RFC 3629). */
 static size_t utf8_len(const unsigned char *s, size_t n)
 {
-	size_t want = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t want = s[0] < 0x80   ? 1
+		      : s[0] < 0xc2 ? 0
+		      : s[0] < 0xe0 ? 2
+		      : s[0] < 0xf0 ? 3
+		      : s[0] < 0xf5 ? 4
+				    : 0;
 
 	if (want == 0 || want > n)
 		return 0;
 	for (size_t i = 1; i < want; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-	    (s[0] == 0xf4 && s[1] > 0x8f))
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return want;
 }
@@ -140,10 +149,12 @@ static bool check_line(const struct record_reader *r, const char *line, size_t l
 			}
 		}
 		if (line[i] == '\0')
-			return record_err(r, e, "a NUL byte in column %zu; a trace is plain text", i + 1);
+			return record_err(r, e, "a NUL byte in column %zu; a trace is plain text",
+					  i + 1);
 		n = utf8_len((const unsigned char *)line + i, len - i);
 		if (n == 0)
-			return record_err(r, e, "byte 0x%02x in column %zu is not UTF-8", (unsigned char)line[i], i + 1);
+			return record_err(r, e, "byte 0x%02x in column %zu is not UTF-8",
+					  (unsigned char)line[i], i + 1);
 		i += n;
 	}
 	return true;
@@ -165,15 +176,24 @@ static bool is_blank(char c)
 enum { CHAR_START = 1, CHAR_NAME = 2, CHAR_STOP = 4 };
 #define LETTER(c) [c] = CHAR_START | CHAR_NAME
 static const unsigned char char_class[256] = {
-	LETTER('a'), LETTER('b'), LETTER('c'), LETTER('d'), LETTER('e'), LETTER('f'), LETTER('g'), LETTER('h'), LETTER('i'),
-	LETTER('j'), LETTER('k'), LETTER('l'), LETTER('m'), LETTER('n'), LETTER('o'), LETTER('p'), LETTER('q'), LETTER('r'),
-	LETTER('s'), LETTER('t'), LETTER('u'), LETTER('v'), LETTER('w'), LETTER('x'), LETTER('y'), LETTER('z'), LETTER('A'),
-	LETTER('B'), LETTER('C'), LETTER('D'), LETTER('E'), LETTER('F'), LETTER('G'), LETTER('H'), LETTER('I'), LETTER('J'),
-	LETTER('K'), LETTER('L'), LETTER('M'), LETTER('N'), LETTER('O'), LETTER('P'), LETTER('Q'), LETTER('R'), LETTER('S'),
-	LETTER('T'), LETTER('U'), LETTER('V'), LETTER('W'), LETTER('X'), LETTER('Y'), LETTER('Z'), LETTER('_'),
-	['0'] = CHAR_NAME, ['1'] = CHAR_NAME, ['2'] = CHAR_NAME, ['3'] = CHAR_NAME, ['4'] = CHAR_NAME,
-	['5'] = CHAR_NAME, ['6'] = CHAR_NAME, ['7'] = CHAR_NAME, ['8'] = CHAR_NAME, ['9'] = CHAR_NAME, ['-'] = CHAR_NAME,
-	['\0'] = CHAR_STOP, [' '] = CHAR_STOP, ['\t'] = CHAR_STOP, ['#'] = CHAR_STOP, ['='] = CHAR_STOP,
+	LETTER('a'),        LETTER('b'),       LETTER('c'),        LETTER('d'),
+	LETTER('e'),        LETTER('f'),       LETTER('g'),        LETTER('h'),
+	LETTER('i'),        LETTER('j'),       LETTER('k'),        LETTER('l'),
+	LETTER('m'),        LETTER('n'),       LETTER('o'),        LETTER('p'),
+	LETTER('q'),        LETTER('r'),       LETTER('s'),        LETTER('t'),
+	LETTER('u'),        LETTER('v'),       LETTER('w'),        LETTER('x'),
+	LETTER('y'),        LETTER('z'),       LETTER('A'),        LETTER('B'),
+	LETTER('C'),        LETTER('D'),       LETTER('E'),        LETTER('F'),
+	LETTER('G'),        LETTER('H'),       LETTER('I'),        LETTER('J'),
+	LETTER('K'),        LETTER('L'),       LETTER('M'),        LETTER('N'),
+	LETTER('O'),        LETTER('P'),       LETTER('Q'),        LETTER('R'),
+	LETTER('S'),        LETTER('T'),       LETTER('U'),        LETTER('V'),
+	LETTER('W'),        LETTER('X'),       LETTER('Y'),        LETTER('Z'),
+	LETTER('_'),        ['0'] = CHAR_NAME, ['1'] = CHAR_NAME,  ['2'] = CHAR_NAME,
+	['3'] = CHAR_NAME,  ['4'] = CHAR_NAME, ['5'] = CHAR_NAME,  ['6'] = CHAR_NAME,
+	['7'] = CHAR_NAME,  ['8'] = CHAR_NAME, ['9'] = CHAR_NAME,  ['-'] = CHAR_NAME,
+	['\0'] = CHAR_STOP, [' '] = CHAR_STOP, ['\t'] = CHAR_STOP, ['#'] = CHAR_STOP,
+	['='] = CHAR_STOP,
 };
 
 static inline unsigned class_of(char c)
@@ -193,7 +213,8 @@ static bool cut(struct record_reader *r, char *s, struct err *e)
 		if (*s == '\0' || *s == '#')
 			return true;
 		if (r->n_words == RECORD_MAX_WORDS)
-			return record_err(r, e, "more than %u words in one record", RECORD_MAX_WORDS);
+			return record_err(r, e, "more than %u words in one record",
+					  RECORD_MAX_WORDS);
 		r->n_words++;
 		w->text = s;
 		w->eq = 0;
@@ -241,7 +262,8 @@ int record_next_of(struct record_reader *r, const char *const *names, struct err
 		for (const char *const *n = names; *n; n++) {
 			size_t k = strlen(*n);
 
-			if (strncmp(s, *n, k) == 0 && (s[k] == '\0' || s[k] == '#' || is_blank(s[k])))
+			if (strncmp(s, *n, k) == 0 &&
+			    (s[k] == '\0' || s[k] == '#' || is_blank(s[k])))
 				return check_line(r, line, len, e) && cut(r, line, e) ? 1 : -1;
 		}
 	}
@@ -252,7 +274,10 @@ int record_next_of(struct record_reader *r, const char *const *names, struct err
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
 }
 
 bool record_number(const char **p, uint64_t *v)
@@ -286,7 +311,8 @@ bool record_number(const char **p, uint64_t *v)
 }
 
 /* The number at *p if it ends a part, else the part through 'parse', which knows units. */
-static bool part_with_unit(const char **p, uint64_t *v, bool (*parse)(const char *, uint64_t *), bool is_plain_ok)
+static bool part_with_unit(const char **p, uint64_t *v, bool (*parse)(const char *, uint64_t *),
+			   bool is_plain_ok)
 {
 	const char *s = *p;
 	char part[40];

@@ -2,7 +2,8 @@
 /*
  * record_table.c - parsing the words of a record by its table of rows
  *
- * Keys are looked for from where the last one was found: people and programs write them in the table's order.
+ * Keys are looked for from where the last one was found: people and programs write them in the
+ * table's order.
  */
 #include <stdio.h>
 #include <string.h>
@@ -77,8 +78,10 @@ static bool name_why(const struct record_field *f, const char *text, size_t len,
 		n++;
 	snprintf(word, sizeof(word), "%.*s", (int)len, text);
 	near = err_nearest(word, f->names, n);
-	snprintf(why, RECORD_WHY, "must be %s %s%s%s%s", f->form == RECORD_FLAGS ? "a list of" : "one of",
-		 join(f->names, list, sizeof(list)), near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	snprintf(why, RECORD_WHY, "must be %s %s%s%s%s",
+		 f->form == RECORD_FLAGS ? "a list of" : "one of",
+		 join(f->names, list, sizeof(list)), near ? " (did you mean " : "",
+		 near ? near : "", near ? "?)" : "");
 	return false;
 }
 
@@ -99,7 +102,8 @@ static bool parse_flags(const struct record_field *f, const char *s, uint64_t *v
 
 static bool parse_bool(const char *s, uint64_t *v)
 {
-	static const char *const words[] = { "no", "yes", "off", "on", "false", "true", "0", "1", NULL };
+	static const char *const words[] = { "no",   "yes", "off", "on", "false",
+					     "true", "0",   "1",   NULL };
 	int i = index_of(words, s, strlen(s));
 
 	*v = (uint64_t)(i & 1);
@@ -112,7 +116,8 @@ static bool parse_name(const struct record_field *f, const char *s, void *obj, c
 	uint32_t len;
 
 	if (!record_name(&p, &name, &len) || *p) {
-		snprintf(why, RECORD_WHY, "must be a name: a letter or _, then letters, digits, _ and -");
+		snprintf(why, RECORD_WHY,
+			 "must be a name: a letter or _, then letters, digits, _ and -");
 		return false;
 	}
 	if (len > RECORD_MAX_NAME) {
@@ -126,15 +131,16 @@ static bool parse_name(const struct record_field *f, const char *s, void *obj, c
 static bool range_why(const struct record_field *f, const char *what, char *why)
 {
 	if (f->max == UINT64_MAX)
-		snprintf(why, RECORD_WHY, "must be %s%s%llu", what, f->min ? " of at least " : "; at least ",
-			 (unsigned long long)f->min);
+		snprintf(why, RECORD_WHY, "must be %s%s%llu", what,
+			 f->min ? " of at least " : "; at least ", (unsigned long long)f->min);
 	else
-		snprintf(why, RECORD_WHY, "must be %s, %llu to %llu", what, (unsigned long long)f->min,
-			 (unsigned long long)f->max);
+		snprintf(why, RECORD_WHY, "must be %s, %llu to %llu", what,
+			 (unsigned long long)f->min, (unsigned long long)f->max);
 	return false;
 }
 
-static bool parse_value(const struct record_field *f, const char *s, void *obj, void *ctx, char *why)
+static bool parse_value(const struct record_field *f, const char *s, void *obj, void *ctx,
+			char *why)
 {
 	static const char *const what[] = {
 		[RECORD_NUMBER] = "a number (decimal or 0x hex)",
@@ -198,37 +204,41 @@ static size_t keys_of(const struct record_kind *k, const char **names, bool is_p
 	return n;
 }
 
-static bool unknown_key(const struct record_reader *r, const struct record_kind *k, const struct record_word *w,
-			struct err *e)
+static bool unknown_key(const struct record_reader *r, const struct record_kind *k,
+			const struct record_word *w, struct err *e)
 {
 	const char *names[65], *near;
 	char list[512], key[40];
 
 	snprintf(key, sizeof(key), "%.*s", (int)w->eq, w->text);
 	near = err_nearest(key, names, keys_of(k, names, false));
-	return record_err(r, e, "unknown key '%s' of '%s'%s%s%s; known: %s", key, k->name, near ? ", did you mean '" : "",
-			  near ? near : "", near ? "'?" : "", names[0] ? join(names, list, sizeof(list)) : "none");
+	return record_err(r, e, "unknown key '%s' of '%s'%s%s%s; known: %s", key, k->name,
+			  near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+			  names[0] ? join(names, list, sizeof(list)) : "none");
 }
 
-static bool extra_word(const struct record_reader *r, const struct record_kind *k, const struct record_word *w,
-		       struct err *e)
+static bool extra_word(const struct record_reader *r, const struct record_kind *k,
+		       const struct record_word *w, struct err *e)
 {
 	const char *names[65];
 	char list[256];
 
 	keys_of(k, names, true);
-	return record_err(r, e, "unexpected word '%.40s'; '%s' has %s%s, then keys (key=value)", w->text, k->name,
-			  names[0] ? "these words: " : "no words", join(names, list, sizeof(list)));
+	return record_err(r, e, "unexpected word '%.40s'; '%s' has %s%s, then keys (key=value)",
+			  w->text, k->name, names[0] ? "these words: " : "no words",
+			  join(names, list, sizeof(list)));
 }
 
-static bool check_required(const struct record_reader *r, const struct record_kind *k, uint64_t given, struct err *e)
+static bool check_required(const struct record_reader *r, const struct record_kind *k,
+			   uint64_t given, struct err *e)
 {
 	for (uint32_t i = 0; i < k->n_fields; i++) {
 		const struct record_field *f = &k->fields[i];
 
 		if (f->flags & RECORD_REQUIRED && !(given >> i & 1))
-			return f->flags & RECORD_PLACE ? record_err(r, e, "'%s' lacks its %s", k->name, f->key)
-						       : record_err(r, e, "'%s' lacks %s=", k->name, f->key);
+			return f->flags & RECORD_PLACE
+				       ? record_err(r, e, "'%s' lacks its %s", k->name, f->key)
+				       : record_err(r, e, "'%s' lacks %s=", k->name, f->key);
 	}
 	return true;
 }
@@ -244,7 +254,8 @@ static bool is_key(const char *key, const char *text, uint32_t len)
 /* The row of the key of word 'w', looked for from row 'from' on; n_fields when there is none. */
 static uint32_t find_key(const struct record_kind *k, const struct record_word *w, uint32_t from)
 {
-	for (uint32_t tried = 0, i = from; tried < k->n_fields; tried++, i = i + 1 < k->n_fields ? i + 1 : 0) {
+	for (uint32_t tried = 0, i = from; tried < k->n_fields;
+	     tried++, i = i + 1 < k->n_fields ? i + 1 : 0) {
 		const struct record_field *f = &k->fields[i];
 
 		if (is_key(f->key, w->text, w->eq) && !(f->flags & RECORD_PLACE))
@@ -253,16 +264,16 @@ static uint32_t find_key(const struct record_kind *k, const struct record_word *
 	return k->n_fields;
 }
 
-static bool bad_value(const struct record_reader *r, const struct record_field *f, const char *value, const char *why,
-		      struct err *e)
+static bool bad_value(const struct record_reader *r, const struct record_field *f,
+		      const char *value, const char *why, struct err *e)
 {
-	return record_err(r, e, "%s%s'%.60s%s': %s", f->key, f->flags & RECORD_PLACE ? " " : "=", value,
-			  strlen(value) > 60 ? "..." : "", why[0] ? why : f->expects);
+	return record_err(r, e, "%s%s'%.60s%s': %s", f->key, f->flags & RECORD_PLACE ? " " : "=",
+			  value, strlen(value) > 60 ? "..." : "", why[0] ? why : f->expects);
 }
 
 /* The words in fixed places. They come first, so that keys can refer to them. */
-static bool parse_places(struct record_reader *r, const struct record_kind *k, uint32_t skip, void *obj, void *ctx,
-			 uint64_t *given, struct err *e)
+static bool parse_places(struct record_reader *r, const struct record_kind *k, uint32_t skip,
+			 void *obj, void *ctx, uint64_t *given, struct err *e)
 {
 	uint32_t place = 0;
 	char why[RECORD_WHY];
@@ -282,8 +293,8 @@ static bool parse_places(struct record_reader *r, const struct record_kind *k, u
 	return true;
 }
 
-bool record_parse(struct record_reader *r, const struct record_kind *k, uint32_t skip, void *obj, void *ctx,
-		  uint64_t *given, struct err *e)
+bool record_parse(struct record_reader *r, const struct record_kind *k, uint32_t skip, void *obj,
+		  void *ctx, uint64_t *given, struct err *e)
 {
 	uint32_t from = 0;
 	char why[RECORD_WHY];
@@ -311,7 +322,8 @@ bool record_parse(struct record_reader *r, const struct record_kind *k, uint32_t
 	return check_required(r, k, *given, e);
 }
 
-int record_find(const struct record_reader *r, const struct record_kind *const *kinds, size_t n, struct err *e)
+int record_find(const struct record_reader *r, const struct record_kind *const *kinds, size_t n,
+		struct err *e)
 {
 	const char *names[65], *near, *word = r->words[0].text;
 	char list[400];
@@ -323,7 +335,8 @@ int record_find(const struct record_reader *r, const struct record_kind *const *
 		names[i] = kinds[i]->name;
 	names[n] = NULL;
 	near = err_nearest(word, names, n);
-	record_err(r, e, "unknown record '%.40s'%s%s%s; known: %s", word, near ? ", did you mean '" : "", near ? near : "",
-		   near ? "'?" : "", join(names, list, sizeof(list)));
+	record_err(r, e, "unknown record '%.40s'%s%s%s; known: %s", word,
+		   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+		   join(names, list, sizeof(list)));
 	return -1;
 }

@@ -16,12 +16,12 @@
 #define VECTORS "testbench/vectors/"
 #define MAX_IDS 512u
 
-static const char *const recordings[] = {
-	"rxe_rc_atomic", "rxe_rc_inline", "rxe_rc_mw_inv", "rxe_rc_burst", "rxe_rc_err", "rxe_ud", "rxe_rc_reads_d2",
-	"rxe_rc_rnr"
-};
+static const char *const recordings[] = { "rxe_rc_atomic",   "rxe_rc_inline", "rxe_rc_mw_inv",
+					  "rxe_rc_burst",    "rxe_rc_err",    "rxe_ud",
+					  "rxe_rc_reads_d2", "rxe_rc_rnr" };
 
-static int convert(const char *in, const char *out, const char *option, const char *value, struct err *e)
+static int convert(const char *in, const char *out, const char *option, const char *value,
+		   struct err *e)
 {
 	const char *argv[] = { "trace", "convert", in, "-o", out, option, value };
 	char *copy[ARRAY_LEN(argv)];
@@ -48,7 +48,7 @@ struct request {
 	uint64_t wr_id, addr, bytes, imm, remote;
 	uint32_t n_sge, opcode, after_host[MAX_AFTER], n_after, qp;
 	uint64_t after[MAX_AFTER];
-	bool past[2][MAX_IDS];	/* completions that are certain to be polled when this is posted */
+	bool past[2][MAX_IDS]; /* completions that are certain to be polled when this is posted */
 };
 
 struct recording {
@@ -57,7 +57,10 @@ struct recording {
 	uint64_t posts, recvs;
 };
 
-/* All requests of a trace, with what each certainly follows: what its `after`s and its queue's records before it do. */
+/*
+ * All requests of a trace, with what each certainly follows: what its `after`s and its queue's
+ * records before it do.
+ */
 static void read_trace(const char *path, struct recording *g)
 {
 	struct err e = { 0 };
@@ -73,8 +76,14 @@ static void read_trace(const char *path, struct recording *g)
 		if (r.kind != REC_POST && r.kind != REC_RECV)
 			continue;
 		CU_ASSERT_FATAL(r.id < MAX_IDS && r.qp < ARRAY_LEN(last));
-		*q = (struct request){ .is_there = true, .is_recv = r.kind == REC_RECV, .wr_id = r.wr_id, .n_sge = r.n_sge,
-				       .opcode = r.opcode, .imm = r.imm, .remote = r.raddr, .qp = r.qp };
+		*q = (struct request){ .is_there = true,
+				       .is_recv = r.kind == REC_RECV,
+				       .wr_id = r.wr_id,
+				       .n_sge = r.n_sge,
+				       .opcode = r.opcode,
+				       .imm = r.imm,
+				       .remote = r.raddr,
+				       .qp = r.qp };
 		g->posts += r.kind == REC_POST;
 		g->recvs += r.kind == REC_RECV;
 		for (uint32_t i = 0; i < r.n_sge; i++)
@@ -87,7 +96,8 @@ static void read_trace(const char *path, struct recording *g)
 
 			q->past[r.after[i].host][r.after[i].id] = true;
 			for (uint32_t k = 0; k < 2 * MAX_IDS; k++)
-				q->past[k / MAX_IDS][k % MAX_IDS] |= a->past[k / MAX_IDS][k % MAX_IDS];
+				q->past[k / MAX_IDS][k % MAX_IDS] |=
+					a->past[k / MAX_IDS][k % MAX_IDS];
 		}
 		last[r.qp] = q;
 	}
@@ -96,7 +106,8 @@ static void read_trace(const char *path, struct recording *g)
 }
 
 /* Polled in order of a queue: when one is, so are those before it in the queue that complete. */
-static bool is_implied(const struct recording *g, const struct request *q, uint32_t host, uint64_t id)
+static bool is_implied(const struct recording *g, const struct request *q, uint32_t host,
+		       uint64_t id)
 {
 	for (uint64_t later = id; later < MAX_IDS; later++)
 		if (q->past[host][later] && g->r[host][later].qp == g->r[host][id].qp &&
@@ -116,7 +127,10 @@ struct replay {
 	uint32_t qp_host[128];
 };
 
-/* A request was posted: compare it with the trace's, and count the polled completions it need not follow there. */
+/*
+ * A request was posted: compare it with the trace's, and count the polled completions it need not
+ * follow there.
+ */
 static void replay_request(struct replay *p, uint32_t qp, const json_t *w, bool is_recv)
 {
 	uint32_t host = p->qp_host[qp];
@@ -131,14 +145,17 @@ static void replay_request(struct replay *p, uint32_t qp, const json_t *w, bool 
 	p->wr_ids[host][id] = (uint64_t)json_integer_value(json_object_get(w, "wr_id"));
 	json_array_foreach(sge, i, s)
 		bytes += (uint64_t)json_integer_value(json_object_get(s, "length"));
-	p->wrong += !q->is_there || q->is_recv != is_recv || q->wr_id != p->wr_ids[host][id] || q->bytes != bytes ||
-		    q->n_sge != json_array_size(sge);
+	p->wrong += !q->is_there || q->is_recv != is_recv || q->wr_id != p->wr_ids[host][id] ||
+		    q->bytes != bytes || q->n_sge != json_array_size(sge);
 	if (json_object_get(w, "imm_be"))
-		p->wrong += q->imm != strtoull(json_string_value(json_object_get(w, "imm_be")), NULL, 16);
+		p->wrong += q->imm !=
+			    strtoull(json_string_value(json_object_get(w, "imm_be")), NULL, 16);
 	if (bytes)
-		p->wrong += q->addr != (uint64_t)json_integer_value(json_object_get(json_array_get(sge, 0), "addr"));
+		p->wrong += q->addr != (uint64_t)json_integer_value(
+					       json_object_get(json_array_get(sge, 0), "addr"));
 	if (!is_recv)
-		p->wrong += strcmp(wr_opcode_names[q->opcode], json_string_value(json_object_get(w, "opcode"))) != 0;
+		p->wrong += strcmp(wr_opcode_names[q->opcode],
+				   json_string_value(json_object_get(w, "opcode"))) != 0;
 	for (uint32_t h = 0; h < 2; h++)
 		for (uint64_t k = 1; k < MAX_IDS; k++)
 			p->missing += p->is_known[h][k] && !is_implied(p->g, q, h, k);
@@ -151,11 +168,12 @@ static void replay_poll(struct replay *p, const json_t *o)
 	const char *cq = json_string_value(json_object_get(o, "cq"));
 	uint32_t qp = (uint32_t)atoi(cq), host = p->qp_host[qp];
 	bool is_recv = strstr(cq, "recv") != NULL;
-	uint64_t wr_id = (uint64_t)json_integer_value(json_object_get(json_object_get(o, "wc"), "wr_id"));
+	uint64_t wr_id = (uint64_t)json_integer_value(
+		json_object_get(json_object_get(o, "wc"), "wr_id"));
 
 	for (uint64_t id = 1; id <= p->n[host]; id++)
-		if (p->qp_of[host][id] == qp && p->is_recv[host][id] == is_recv && !p->is_done[host][id] &&
-		    p->wr_ids[host][id] == wr_id) {
+		if (p->qp_of[host][id] == qp && p->is_recv[host][id] == is_recv &&
+		    !p->is_done[host][id] && p->wr_ids[host][id] == wr_id) {
 			p->is_done[host][id] = p->is_known[host][id] = true;
 			return;
 		}
@@ -192,7 +210,10 @@ static void replay(const char *path, struct replay *p, struct recording *g)
 	p->g = g;
 	CU_ASSERT_FATAL(record_open(&r, path, &e));
 	while (record_next_line(&r, &line, &len, &e) == 1) {
-		/* one recorded address has 64 bits, more than the library reads; it plays no part here */
+		/*
+		 * one recorded address has 64 bits, more than the library reads; it plays no part
+		 * here
+		 */
 		char *big = strstr(line, "18446744073709551605");
 		json_t *o;
 
@@ -218,7 +239,8 @@ static void convert_keeps_requests_and_their_order(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(g && p ? g : NULL);
 	for (size_t i = 0; i < ARRAY_LEN(recordings); i++) {
 		memset(g, 0, sizeof(*g));
-		CU_ASSERT_EQUAL(convert(vector(recordings[i], ".jsonl.gz"), out, NULL, NULL, &e), 0);
+		CU_ASSERT_EQUAL(convert(vector(recordings[i], ".jsonl.gz"), out, NULL, NULL, &e),
+				0);
 		read_trace(out, g);
 		replay(vector(recordings[i], ".jsonl.gz"), p, g);
 		CU_ASSERT_EQUAL(p->posts, g->posts);
@@ -264,7 +286,8 @@ static char *converted(const char *name, const char *option, const char *value)
 	struct err e;
 	char *text;
 
-	CU_ASSERT_EQUAL(convert(vector(name, ".jsonl.gz"), tb_path("c.trace"), option, value, &e), 0);
+	CU_ASSERT_EQUAL(convert(vector(name, ".jsonl.gz"), tb_path("c.trace"), option, value, &e),
+			0);
 	text = tb_read(tb_path("c.trace"));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	return text;
@@ -283,14 +306,23 @@ static void convert_writes_what_was_set_up(void)
 {
 	static const char *const parts[] = {
 		"rnicsim-trace 1\nhost hA ip=10.0.0.1 mtu=4096\nhost hB ip=10.0.0.2 mtu=4096\n",
-		"mr hB m0 va=0x200000000 len=1048576 access=lw,rw,rr,ra,mw lkey=0x2ab2 rkey=0x2ab2 fill=lin:11,101,17,31\n",
-		"pd hB p3\n", "mr hB m3 va=0x200030000 len=4096 access=lw,rw,rr,ra lkey=0x2d8d rkey=0x2d8d pd=p3 fill=keep\n",
+		"mr hB m0 va=0x200000000 len=1048576 access=lw,rw,rr,ra,mw lkey=0x2ab2 rkey=0x2ab2 "
+		"fill=lin:11,101,17,31\n",
+		"pd hB p3\n",
+		"mr hB m3 va=0x200030000 len=4096 access=lw,rw,rr,ra lkey=0x2d8d rkey=0x2d8d pd=p3 "
+		"fill=keep\n",
 		"mr hB m5 va=0x200050000 len=4096 access=lw lkey=0x2f40 fill=keep\n",
-		"qp hA q0 type=RC peer=hB.q1 qpn=0x43 psn=0x100 mtu=1024 sq=128 rq=128 max_sge=16 inline=256 rd_atomic=16 "
-		"dest_rd_atomic=16 timeout=18 retry=7 rnr_retry=7 min_rnr=12 sl=0 tclass=0 flow_label=0x0 hop_limit=64 "
+		"qp hA q0 type=RC peer=hB.q1 qpn=0x43 psn=0x100 mtu=1024 sq=128 rq=128 max_sge=16 "
+		"inline=256 rd_atomic=16 "
+		"dest_rd_atomic=16 timeout=18 retry=7 rnr_retry=7 min_rnr=12 sl=0 tclass=0 "
+		"flow_label=0x0 hop_limit=64 "
 		"access=lw,rw,rr,ra\n",
-		"dereg hB m4\n", "remote=va:0x200000000:rkey:0x2ab3", "remote=va:0xfffffffffffffff5:rkey:0x2ab2",
-		"status=REM_ACCESS_ERR\n", "status=WR_FLUSH_ERR\n", "error=EINVAL\n",
+		"dereg hB m4\n",
+		"remote=va:0x200000000:rkey:0x2ab3",
+		"remote=va:0xfffffffffffffff5:rkey:0x2ab2",
+		"status=REM_ACCESS_ERR\n",
+		"status=WR_FLUSH_ERR\n",
+		"error=EINVAL\n",
 	};
 	char *text = converted("rxe_rc_err", NULL, NULL);
 
@@ -301,16 +333,25 @@ static void convert_writes_what_was_set_up(void)
 static void convert_writes_windows_datagrams_and_stores(void)
 {
 	static const char *const mw[] = {
-		"mw hB w0 rkey=0x8000121\n", "op=BIND_MW mw=w0 newkey=0x8000122 bind=m0:0:4096 access=rw,rr",
-		"op=LOCAL_INV inv=0x8000251", "op=SEND_WITH_INV sge=m0:1552:21 inv=0x8000122", "destroy hA.q0 after=",
+		"mw hB w0 rkey=0x8000121\n",
+		"op=BIND_MW mw=w0 newkey=0x8000122 bind=m0:0:4096 access=rw,rr",
+		"op=LOCAL_INV inv=0x8000251",
+		"op=SEND_WITH_INV sge=m0:1552:21 inv=0x8000122",
+		"destroy hA.q0 after=",
 	};
 	static const char *const ud[] = {
-		"type=UD qpn=0x7b psn=0x100 mtu=4096", " qkey=0x11223344\n", "dest=hB.q1 qkey=0x11223344", "dest=hB:128 ",
-		"imm=0xfeed0002", "status=LOC_QP_OP_ERR",
+		"type=UD qpn=0x7b psn=0x100 mtu=4096",
+		" qkey=0x11223344\n",
+		"dest=hB.q1 qkey=0x11223344",
+		"dest=hB:128 ",
+		"imm=0xfeed0002",
+		"status=LOC_QP_OP_ERR",
 	};
 	static const char *const stores[] = {
-		"mem hB m0:0 hex:7766554433221100feffffffffffffff00000000000000000000000000000080\n",
-		"add=0xffffffffffffffff", "compare=0x11223344556678 swap=0xdeadbeefcafef00d",
+		"mem hB m0:0 "
+		"hex:7766554433221100feffffffffffffff00000000000000000000000000000080\n",
+		"add=0xffffffffffffffff",
+		"compare=0x11223344556678 swap=0xdeadbeefcafef00d",
 	};
 	static const char *const burst[] = { "flags=unsignaled,more", "flags=more" };
 	char *text = converted("rxe_rc_mw_inv", NULL, NULL);
@@ -372,11 +413,15 @@ static void convert_mistakes_are_named(void)
 	} cases[] = {
 		{ "{", "x.jsonl:1: not a JSON value" },
 		{ "{}\n", "x.jsonl:1: 'call' is missing" },
-		{ "{\"call\":\"end\"}\n{\"call\":\"dance\"}\n", "x.jsonl:2: call 'dance' is not converted" },
+		{ "{\"call\":\"end\"}\n{\"call\":\"dance\"}\n",
+		  "x.jsonl:2: call 'dance' is not converted" },
 		{ "{\"call\":\"reg_mr\",\"ep\":\"A\"}", "no endpoint 'A' was opened before" },
-		{ "{\"call\":\"endpoint\",\"ep\":\"A\",\"gid\":\"00\"}", "'gid' must be a string of 32 hex digits" },
-		{ "{\"call\":\"create_qp\",\"type\":\"RC\",\"srq\":true}", "with an SRQ is not converted" },
-		{ "{\"call\":\"modify_qp\",\"qp\":5,\"state\":\"INIT\"}", "no QP 5 was created before" },
+		{ "{\"call\":\"endpoint\",\"ep\":\"A\",\"gid\":\"00\"}",
+		  "'gid' must be a string of 32 hex digits" },
+		{ "{\"call\":\"create_qp\",\"type\":\"RC\",\"srq\":true}",
+		  "with an SRQ is not converted" },
+		{ "{\"call\":\"modify_qp\",\"qp\":5,\"state\":\"INIT\"}",
+		  "no QP 5 was created before" },
 	};
 	struct err e;
 
@@ -389,9 +434,12 @@ static void convert_mistakes_are_named(void)
 	}
 	CU_ASSERT_EQUAL(convert("no/such", tb_path("no.trace"), NULL, NULL, &e), 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "no/such: cannot open"));
-	CU_ASSERT_EQUAL(convert(vector("rxe_ud", ".jsonl.gz"), tb_path("no.trace"), "--gap", "1ms", &e), 2);
+	CU_ASSERT_EQUAL(
+		convert(vector("rxe_ud", ".jsonl.gz"), tb_path("no.trace"), "--gap", "1ms", &e), 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "usage"));
-	CU_ASSERT_EQUAL(convert(vector("rxe_ud", ".jsonl.gz"), tb_path("no.trace"), "--final", "C=x", &e), 2);
+	CU_ASSERT_EQUAL(
+		convert(vector("rxe_ud", ".jsonl.gz"), tb_path("no.trace"), "--final", "C=x", &e),
+		2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "no endpoint of that name"));
 }
 
@@ -399,8 +447,14 @@ static void convert_mistakes_are_named(void)
 static void convert_committed_traces_are_good(void)
 {
 	static const char *const names[] = {
-		"demo.trace", "rxe_rc_write_m1024.trace.gz", "rxe_rc_read_m1024.trace.gz", "rxe_rc_atomic.trace.gz",
-		"rxe_rc_send_m1024.trace.gz", "rxe_rc_mix_clean.trace.gz", "rxe_rc_sge3.trace.gz", "rxe_rc_inline.trace.gz",
+		"demo.trace",
+		"rxe_rc_write_m1024.trace.gz",
+		"rxe_rc_read_m1024.trace.gz",
+		"rxe_rc_atomic.trace.gz",
+		"rxe_rc_send_m1024.trace.gz",
+		"rxe_rc_mix_clean.trace.gz",
+		"rxe_rc_sge3.trace.gz",
+		"rxe_rc_inline.trace.gz",
 	};
 	uint64_t wrs = 0;
 
@@ -429,7 +483,8 @@ CU_TestInfo test_convert_tests[] = {
 	{ "convert_keeps_requests_and_their_order", convert_keeps_requests_and_their_order },
 	{ "convert_lost_dependency_would_be_found", convert_lost_dependency_would_be_found },
 	{ "convert_writes_what_was_set_up", convert_writes_what_was_set_up },
-	{ "convert_writes_windows_datagrams_and_stores", convert_writes_windows_datagrams_and_stores },
+	{ "convert_writes_windows_datagrams_and_stores",
+	  convert_writes_windows_datagrams_and_stores },
 	{ "convert_keeps_pauses_when_asked", convert_keeps_pauses_when_asked },
 	{ "convert_final_image_is_expected", convert_final_image_is_expected },
 	{ "convert_mistakes_are_named", convert_mistakes_are_named },

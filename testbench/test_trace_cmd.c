@@ -19,7 +19,9 @@ static int run(struct err *e, int argc, const char *const *argv)
 		copy[i] = (char *)(uintptr_t)argv[i];
 	return cmd_trace(argc, copy, e);
 }
-#define RUN(e, ...) run(e, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *), (const char *[]){ __VA_ARGS__ })
+#define RUN(e, ...) \
+	run(e, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *), \
+	    (const char *[]){ __VA_ARGS__ })
 
 /* Posts and receives of a good trace. */
 static void count(const char *path, uint64_t *posts, uint64_t *recvs)
@@ -46,13 +48,15 @@ static void trace_gen_makes_good_traces_again_and_again(void)
 	char *x, *y;
 
 	CU_ASSERT_EQUAL(RUN(&e, "trace", "gen", "-o", a, "--count", "5000", "--qps", "7", "--ops",
-			    "write=5,send=2,read,faa,cas,write_imm,send_imm", "--size", "0,64,4KiB", "--window", "8", "--signal",
-			    "4", "--inline", "64", "--seed", "3"), 0);
+			    "write=5,send=2,read,faa,cas,write_imm,send_imm", "--size", "0,64,4KiB",
+			    "--window", "8", "--signal", "4", "--inline", "64", "--seed", "3"),
+			0);
 	count(a, &posts, &recvs);
 	CU_ASSERT(posts == 5000 && recvs > 7 * 64);
 	CU_ASSERT_EQUAL(RUN(&e, "trace", "gen", "-o", b, "--count", "5000", "--qps", "7", "--ops",
-			    "write=5,send=2,read,faa,cas,write_imm,send_imm", "--size", "0,64,4KiB", "--window", "8", "--signal",
-			    "4", "--inline", "64", "--seed", "3"), 0);
+			    "write=5,send=2,read,faa,cas,write_imm,send_imm", "--size", "0,64,4KiB",
+			    "--window", "8", "--signal", "4", "--inline", "64", "--seed", "3"),
+			0);
 	x = tb_read(a);
 	y = tb_read(b);
 	CU_ASSERT(x && y && strcmp(x, y) == 0);
@@ -69,20 +73,26 @@ static void trace_commands_refuse_wrong_words(void)
 
 	CU_ASSERT(RUN(&e, "trace") == 2 && strstr(e.text, "usage: rnicsim trace info FILE"));
 	CU_ASSERT(RUN(&e, "trace", "infos", "x") == 2 && strstr(e.text, "usage"));
-	CU_ASSERT(RUN(&e, "trace", "check", "no/such") == 2 && strstr(e.text, "no/such: cannot open"));
-	CU_ASSERT(RUN(&e, "trace", "gen", "--cuont", "3") == 2 && strstr(e.text, "did you mean '--count'"));
+	CU_ASSERT(RUN(&e, "trace", "check", "no/such") == 2 &&
+		  strstr(e.text, "no/such: cannot open"));
+	CU_ASSERT(RUN(&e, "trace", "gen", "--cuont", "3") == 2 &&
+		  strstr(e.text, "did you mean '--count'"));
 	CU_ASSERT(RUN(&e, "trace", "gen", "--count", "0") == 2 && strstr(e.text, "must be 1 to"));
 	CU_ASSERT(RUN(&e, "trace", "gen", "--count") == 2 && strstr(e.text, "--count"));
-	CU_ASSERT(RUN(&e, "trace", "gen", "--ops", "write,jump") == 2 && strstr(e.text, "write_imm"));
+	CU_ASSERT(RUN(&e, "trace", "gen", "--ops", "write,jump") == 2 &&
+		  strstr(e.text, "write_imm"));
 	CU_ASSERT(RUN(&e, "trace", "gen", "--size", "64,") == 2 && strstr(e.text, "--size"));
-	CU_ASSERT(RUN(&e, "trace", "gen", "--signal", "17") == 2 && strstr(e.text, "never see a completion"));
+	CU_ASSERT(RUN(&e, "trace", "gen", "--signal", "17") == 2 &&
+		  strstr(e.text, "never see a completion"));
 	CU_ASSERT(RUN(&e, "trace", "gen", "--mtu", "1000") == 2 && strstr(e.text, "256, 512"));
-	CU_ASSERT(RUN(&e, "trace", "gen", "--mr", "4096", "--size", "8KiB") == 2 && strstr(e.text, "at least the largest"));
-	CU_ASSERT(RUN(&e, "trace", "gen", "-o", "no/such/dir/x") == 2 && strstr(e.text, "cannot write"));
+	CU_ASSERT(RUN(&e, "trace", "gen", "--mr", "4096", "--size", "8KiB") == 2 &&
+		  strstr(e.text, "at least the largest"));
+	CU_ASSERT(RUN(&e, "trace", "gen", "-o", "no/such/dir/x") == 2 &&
+		  strstr(e.text, "cannot write"));
 }
 
-CU_TestInfo test_trace_cmd_tests[] = {
-	{ "trace_gen_makes_good_traces_again_and_again", trace_gen_makes_good_traces_again_and_again },
-	{ "trace_commands_refuse_wrong_words", trace_commands_refuse_wrong_words },
-	CU_TEST_INFO_NULL
-};
+CU_TestInfo test_trace_cmd_tests[] = { { "trace_gen_makes_good_traces_again_and_again",
+					 trace_gen_makes_good_traces_again_and_again },
+				       { "trace_commands_refuse_wrong_words",
+					 trace_commands_refuse_wrong_words },
+				       CU_TEST_INFO_NULL };
