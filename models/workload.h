@@ -57,6 +57,8 @@ static inline struct cpu_list *new_list(struct workload *w)
 	return w->list;
 }
 
+extern const struct block_class workload_class;
+
 /* A CQ has something outstanding: poll it, unless that is being done. */
 void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi);
 
