@@ -266,16 +266,6 @@ void trace_close(struct trace *t);
 int trace_next(struct trace *t, struct trace_record *r, struct err *e);
 void trace_record_release(struct trace_record *r);
 
-/*
- * A record in few bytes, for those that wait: a WRITE with one element and one dependency takes
- * about 112. 'to' has room for TRACE_PACKED_MAX bytes, any alignment. Returns the bytes used.
- * Ownership of mem_bytes moves into the packed form, and back by trace_record_unpack, which returns
- * the bytes read.
- */
-#define TRACE_PACKED_MAX (sizeof(uint64_t) + sizeof(struct trace_record))
-size_t trace_record_pack(const struct trace_record *r, uint8_t *to);
-size_t trace_record_unpack(struct trace_record *r, const uint8_t *from);
-
 /* Set the fixed part of a record to what a record has when nothing is given. */
 void trace_record_init(struct trace_record *r);
 
