@@ -65,7 +65,8 @@ $(BUILD)/rnicsim-san: $(call objects,san,$(LIB_SRC) sim/main.c) $(BUILD)/kind
 	$(call link,$(SAN))
 $(BUILD)/rnicsim-test: $(call objects,san,$(LIB_SRC) $(TEST_SRC)) $(BUILD)/kind
 	$(call link,$(SAN) -lcunit)
-$(BUILD)/bench-kernel: $(call objects,opt,$(filter-out sim/describe%,$(filter sim/%,$(LIB_SRC))) testbench/bench/kernel.c) $(BUILD)/kind
+KERNEL_SRC := $(filter-out sim/describe%,$(filter sim/%,$(LIB_SRC))) testbench/bench/kernel.c
+$(BUILD)/bench-kernel: $(patsubst %.c,$(BUILD)/opt$(KIND)/%.o,$(KERNEL_SRC)) $(FST_OBJ) $(BUILD)/kind
 	$(call link)
 # of which kind the programs are: another kind links them anew
 $(BUILD)/kind: FORCE
