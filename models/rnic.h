@@ -36,8 +36,9 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 void rnic_destroy(struct rnic *r);
 
 /*
- * Run to the end: nothing pending, the time limit, or sim_stop(). Blocks that never sleep (every_cycle) never leave
- * the run idle: then it is over when the trace has been read, every request is done and nothing has moved for a while.
+ * Run to the end: nothing pending, the time limit, or sim_stop(). Blocks that never sleep
+ * (every_cycle) never leave the run idle: then it is over when the trace has been read, every request
+ * is done and nothing has moved for a while.
  */
 enum sim_end rnic_run(struct rnic *r);
 

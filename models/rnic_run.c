@@ -21,8 +21,8 @@ static bool is_done(const struct rnic *r)
 {
 	uint32_t host, qp;
 
-	return r->system->is_eof && system_unfinished(r->system, &host, &qp) == 0 && is_drained(&r->sim) &&
-	       !system_has_future(r->system, r->sim.now_ps);
+	return r->system->is_eof && system_unfinished(r->system, &host, &qp) == 0 &&
+	       is_drained(&r->sim) && !system_has_future(r->system, r->sim.now_ps);
 }
 
 enum sim_end rnic_run(struct rnic *r)

@@ -30,10 +30,12 @@ static void keep_frame(struct chan_tap *tap, const struct chan *c, const void *m
 	struct tb_run_packet *k;
 
 	if ((t->n_packets & (t->n_packets - 1)) == 0)
-		t->packets = x_realloc(t->packets, (t->n_packets ? 2 * (size_t)t->n_packets : 1) * sizeof(*k));
+		t->packets = x_realloc(t->packets,
+				       (t->n_packets ? 2 * (size_t)t->n_packets : 1) * sizeof(*k));
 	k = &t->packets[t->n_packets++];
-	*k = (struct tb_run_packet){ .ps = ft->is_tx ? f->first_ps : f->last_ps, .nic = ft->nic, .is_tx = ft->is_tx,
-				     .len = p->len, .bytes = x_calloc(1, p->len) };
+	*k = (struct tb_run_packet){ .ps = ft->is_tx ? f->first_ps : f->last_ps, .nic = ft->nic,
+				     .is_tx = ft->is_tx, .len = p->len,
+				     .bytes = x_calloc(1, p->len) };
 	memcpy(k->bytes, p->data, p->len);
 }
 
@@ -41,7 +43,8 @@ static void tap_frames(struct tb_run *t, uint32_t nic, struct chan *c, bool is_t
 {
 	struct frame_tap *tap = sim_alloc(&t->r.sim, 1, sizeof(*tap));
 
-	*tap = (struct frame_tap){ .tap = { .pushed = keep_frame }, .run = t, .nic = nic, .is_tx = is_tx };
+	*tap = (struct frame_tap){
+		.tap = { .pushed = keep_frame }, .run = t, .nic = nic, .is_tx = is_tx };
 	chan_attach(c, &tap->tap);
 }
 
@@ -64,7 +67,8 @@ static bool attach(struct tb_run *t, const struct tb_run_how *how)
 			tap_frames(t, i, netlist_chan(mac, "rx_frame"), false);
 		}
 		if (t->pcap)
-			capture_port(t->pcap, name, netlist_chan(mac, "tx_frame"), netlist_chan(mac, "rx_frame"));
+			capture_port(t->pcap, name, netlist_chan(mac, "tx_frame"),
+				     netlist_chan(mac, "rx_frame"));
 	}
 	report_init(&t->report);
 	oplog_attach(t->r.system->oplog, &t->report.sink);
@@ -74,14 +78,15 @@ static bool attach(struct tb_run *t, const struct tb_run_how *how)
 
 bool tb_run_open(struct tb_run *t, const struct tb_run_how *how)
 {
+	const char *ini = how->ini ? how->ini : "";
+
 	memset(t, 0, sizeof(*t));
 	config_init(&t->cfg);
 	for (const char *const *s = how->sets; s && *s; s++)
 		if (!config_set(&t->cfg, *s, &t->err))
 			return false;
-	if (how->ini && !config_read_file(&t->cfg, tb_write("run.ini", how->ini, strlen(how->ini)), &t->err))
-		return false;
-	if (!config_apply(&t->cfg, "scenario", NULL, scenario_fields, &t->sc, &t->err))
+	if (!config_read_file(&t->cfg, tb_write("run.ini", ini, strlen(ini)), &t->err) ||
+	    !config_apply(&t->cfg, "scenario", NULL, scenario_fields, &t->sc, &t->err))
 		return false;
 	t->trace = trace_open(how->trace, &t->err);
 	if (!t->trace)
@@ -160,7 +165,8 @@ void tb_run_read_va(const struct tb_run *t, const char *host, uint64_t va, void 
 		CU_FAIL_FATAL("no memory there");
 }
 
-void tb_run_read(const struct tb_run *t, const char *host, const char *mr, uint64_t off, void *to, uint64_t len)
+void tb_run_read(const struct tb_run *t, const char *host, const char *mr, uint64_t off, void *to,
+		 uint64_t len)
 {
 	uint32_t h = host_index(t, host);
 

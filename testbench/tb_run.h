@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tb_run.h - a whole scenario in process: hosts, NICs and links from a trace, run to the end, for tests to look at
+ * tb_run.h - a whole scenario in process: hosts, NICs and links from a trace, run to the end
  *
  *	struct tb_run t;
- *	tb_run_open(&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .ini = "[nic]\nprofile = softroce\n" });
- *	CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);
+ *	tb_run_ok(&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .sets = sets });
  *	tb_run_read(&t, "h1", "dst", 0, bytes, sizeof(bytes));
  *	tb_run_close(&t);
  *
@@ -60,8 +59,8 @@ struct tb_run {
 bool tb_run_open(struct tb_run *t, const struct tb_run_how *how);
 
 /*
- * Run to the end: the exit status that `rnicsim run` has (EXIT_OK, EXIT_EXPECT, EXIT_BAD_INPUT with t->err set,
- * EXIT_STALLED). t->expects says what failed.
+ * Run to the end: the exit status that `rnicsim run` has (EXIT_OK, EXIT_EXPECT, EXIT_BAD_INPUT with
+ * t->err set, EXIT_STALLED). t->expects says what failed.
  */
 int tb_run_go(struct tb_run *t);
 
@@ -71,14 +70,17 @@ void tb_run_close(struct tb_run *t);
 /* Both, with the test failing unless everything held. */
 void tb_run_ok(struct tb_run *t, const struct tb_run_how *how);
 
-/* Bytes of memory: from byte 'off' of an MR, or by virtual address. A wrong name or range fails the test. */
-void tb_run_read(const struct tb_run *t, const char *host, const char *mr, uint64_t off, void *to, uint64_t len);
+/* Bytes of memory: from byte 'off' of an MR, or by virtual address. A wrong one fails the test. */
+void tb_run_read(const struct tb_run *t, const char *host, const char *mr, uint64_t off, void *to,
+		 uint64_t len);
 void tb_run_read_va(const struct tb_run *t, const char *host, uint64_t va, void *to, uint64_t len);
 
 /* A statistic by its name ("nic0.responder.packets"). A wrong name fails the test. */
 uint64_t tb_run_stat(const struct tb_run *t, const char *path);
 
-/* Everything that summary.json says of the run, as text: two runs that must be equal have equal ones. Free it. */
+/*
+ * What summary.json says of the run, as text: two runs that must be equal have equal ones. Free it.
+ */
 char *tb_run_summary(const struct tb_run *t);
 
 #endif

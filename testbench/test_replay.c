@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_replay.c - the whole NIC against Linux soft-RoCE: same verbs calls, packets and memory
+ *
+ * The recordings are read from ../shared/rxe where that folder is; traces/ and vectors/ hold the
+ * smaller ones. The rules of the comparison are in tb_replay.h; README.md lists what is left out.
+ */
+#include <CUnit/CUnit.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "models/commands.h"
+#include "models/icrc.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_replay.h"
+
+#define RXE "../shared/rxe/"
+#define REGION (1u << 20)
+#define TEXT 256u
+#define PATH 256u
+
+static const char softroce[] = "[nic]\nprofile = softroce\n";
+
+/* Every scenario of reliable connections that nothing disturbed. */
+static const char *const scenarios[] = {
+	"v_rc_write_m256", "v_rc_write_m512", "v_rc_write_m1024", "v_rc_write_m4096",
+	"v_rc_write_imm_m1024", "v_rc_write_ecn", "v_rc_read_m256", "v_rc_read_m1024",
+	"v_rc_read_m2048", "v_rc_read_m4096", "v_rc_reads_d1", "v_rc_reads_d2", "v_rc_reads_d16",
+	"v_rc_send_m256", "v_rc_send_m512", "v_rc_send_m1024", "v_rc_send_m4096",
+	"v_rc_send_imm_m1024", "v_rc_send_tos", "v_rc_v6_send", "v_rc_atomic", "v_rc_sge3",
+	"v_rc_inline", "v_rc_zero", "v_rc_burst", "v_rc_mix_clean", "v_rc_psnwrap",
+	"v_rc_psnwrap_m256", "v_rc_psnwrap_burst", "v_rc_solicited", "v_rc_misaligned_ex",
+};
+
+/* Records that no block carries out yet, and on which packets do not depend: taken out. */
+static const struct {
+	const char *scenario, *record;
+} unmodelled[] = {
+	{ "v_rc_psnwrap", "destroy " }, { "v_rc_psnwrap_m256", "destroy " },
+	{ "v_rc_solicited", "arm " },
+};
+
+/* ---- one scenario ---- */
+
+/* "<folder>/<scenario>/<file>" in one of a few static buffers. */
+static const char *recorded_file(const char *scenario, const char *file)
+{
+	static char path[4][PATH];
+	static unsigned turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], PATH, RXE "%s/%s", scenario, file);
+	return path[turn];
+}
+
+static void take_out(const char *path, const char *record)
+{
+	char *text = tb_read(path), *from = text, *to = text;
+	FILE *f;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	while (*from) {
+		size_t n = strcspn(from, "\n");
+
+		n += from[n] == '\n';
+		if (strncmp(from, record, strlen(record)) != 0) {
+			memmove(to, from, n);
+			to += n;
+		}
+		from += n;
+	}
+	f = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(fwrite(text, 1, (size_t)(to - text), f), (size_t)(to - text));
+	fclose(f);
+	free(text);
+}
+
+static const char *convert(const char *scenario)
+{
+	const char *in = recorded_file(scenario, "verbs.jsonl"), *out = tb_path("replay.trace");
+	char *argv[] = { "trace", "convert", NULL, "-o", (char *)(uintptr_t)out, NULL };
+	struct err e = { 0 };
+	int status;
+
+	if (access(in, R_OK) != 0)
+		in = recorded_file(scenario, "verbs.jsonl.gz");
+	argv[2] = (char *)(uintptr_t)in;
+	status = cmd_trace(5, argv, &e);
+	if (status != 0)
+		printf("%s: %s\n", scenario, e.text);
+	CU_ASSERT_EQUAL_FATAL(status, 0);
+	for (size_t i = 0; i < ARRAY_LEN(unmodelled); i++)
+		if (strcmp(unmodelled[i].scenario, scenario) == 0)
+			take_out(out, unmodelled[i].record);
+	return out;
+}
+
+/* Differences between a recording and what NIC 'nic' saw. */
+static uint32_t compare_port(const struct tb_run *t, uint32_t nic, const char *pcap)
+{
+	struct replay_list rec, our;
+	char text[TEXT];
+	uint32_t n;
+
+	CU_ASSERT_FATAL(replay_record(&rec, pcap));
+	replay_of_run(&our, t, nic);
+	CU_ASSERT(rec.n > 0);
+	n = replay_compare(&rec, &our, text, sizeof(text));
+	if (n)
+		printf("%s: %" PRIu32 " of %" PRIu32 " packets differ: %s\n", pcap, n, rec.n, text);
+	replay_free(&rec);
+	replay_free(&our);
+	return n;
+}
+
+/* Bytes that differ between a host's region and the recorded image of it. */
+static uint32_t compare_memory(const struct tb_run *t, const char *host, const char *image)
+{
+	uint8_t *want = x_calloc(1, REGION), *got = x_calloc(1, REGION);
+	gzFile f = gzopen(image, "rb");
+	uint32_t n = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(gzread(f, want, REGION), (int)REGION);
+	gzclose(f);
+	tb_run_read(t, host, "m0", 0, got, REGION);
+	for (uint32_t i = 0; i < REGION; i++)
+		n += want[i] != got[i];
+	free(want);
+	free(got);
+	return n;
+}
+
+static void replay_recording(const char *name)
+{
+	static const char *const ends[][3] = {
+		{ "hA", "veth0.pcap.gz", "mem.A.end.bin.gz" },
+		{ "hB", "veth1.pcap.gz", "mem.B.end.bin.gz" },
+	};
+	struct tb_run t;
+
+	tb_run_ok(&t, &(struct tb_run_how){
+		.trace = convert(name), .ini = softroce, .keep_packets = true });
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t n = compare_memory(&t, ends[i][0], recorded_file(name, ends[i][2]));
+
+		CU_ASSERT_EQUAL(n, 0);
+		if (n)
+			printf("%s: %" PRIu32 " bytes of %s differ\n", name, n, ends[i][2]);
+		CU_ASSERT_EQUAL(compare_port(&t, i, recorded_file(name, ends[i][1])), 0);
+	}
+	tb_run_close(&t);
+}
+
+static void recordings_replayed_send_the_same_packets(void)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(scenarios); i++) {
+		if (access(recorded_file(scenarios[i], "veth0.pcap.gz"), R_OK) != 0)
+			continue;
+		replay_recording(scenarios[i]);
+		n++;
+	}
+	printf("%u of %zu recordings compared%s ", n, ARRAY_LEN(scenarios),
+	       n ? "" : ": there is no " RXE);
+	CU_ASSERT(n == 0 || n == ARRAY_LEN(scenarios));
+}
+
+/* ---- what is committed ---- */
+
+/* Converted traces, with the final memory; and the packets at A's port where has_packets. */
+static const struct committed {
+	const char *name;
+	bool has_packets;
+} committed[] = {
+	{ "rc_atomic", true },	     { "rc_zero", true },
+	{ "rc_inline", true },	     { "rc_sge3", true },
+	{ "rc_burst", true },	     { "rc_psnwrap_burst", true },
+	{ "rc_v6_send", true },	     { "rc_write_m256", true },
+	{ "rc_mix_clean", false },   { "rc_read_m1024", false },
+	{ "rc_send_m1024", false },  { "rc_send_imm_m1024", false },
+	{ "rc_write_m1024", false }, { "rc_write_imm_m1024", false },
+};
+
+static const char *committed_path(const char *format, const char *name)
+{
+	static char path[2][PATH];
+	static unsigned turn;
+
+	turn ^= 1;
+	snprintf(path[turn], PATH, format, name);
+	return path[turn];
+}
+
+#define TRACE(name) committed_path("traces/rxe_%s.trace.gz", name)
+#define PACKETS(name) committed_path("testbench/vectors/rxe_%s.pcap.gz", name)
+
+static void committed_traces_replayed_hold_and_send_the_same_packets(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(committed); i++) {
+		struct tb_run t;
+
+		tb_run_ok(&t, &(struct tb_run_how){
+			.trace = TRACE(committed[i].name), .ini = softroce,
+			.keep_packets = committed[i].has_packets });
+		CU_ASSERT(t.expects.n_expects > 0);
+		if (committed[i].has_packets)
+			CU_ASSERT_EQUAL(compare_port(&t, 0, PACKETS(committed[i].name)), 0);
+		tb_run_close(&t);
+	}
+}
+
+/* ---- the comparison sees ---- */
+
+/* The packets of a run with settings over those of softroce, against the recorded ones. */
+static uint32_t differences(const char *name, const char *set, char *text)
+{
+	struct replay_list rec, our;
+	struct tb_run t;
+	uint32_t n;
+
+	tb_run_ok(&t, &(struct tb_run_how){
+		.trace = TRACE(name), .ini = softroce, .keep_packets = true,
+		.sets = (const char *const[]){ set, NULL } });
+	replay_of_run(&our, &t, 0);
+	CU_ASSERT_FATAL(replay_record(&rec, PACKETS(name)));
+	n = replay_compare(&rec, &our, text, TEXT);
+	replay_free(&rec);
+	replay_free(&our);
+	tb_run_close(&t);
+	return n;
+}
+
+/* What soft-RoCE does differently: with a switch as the specification or silicon has it, it shows. */
+static void softroce_switch_as_specified_shows_in_its_field(void)
+{
+	static const struct {
+		const char *trace, *set, *field;
+	} rules[] = {
+		/* a path that does not migrate is "migrated" (IBTA vol. 1 17.2.8), so silicon */
+		{ "rc_write_m256", "pktizer.mig_req=on", "bth.migreq" },
+		{ "rc_write_m256", "responder.mig_req=on", "bth.migreq" },
+		/* an ACK says how many receives are posted (9.7.7.2) */
+		{ "rc_write_m256", "responder.credits=on", "aeth.syndrome" },
+		/* hop limit and flow label are those of the address vector (8.3) */
+		{ "rc_v6_send", "nic.fixed_path=off", "ipv6.flow" },
+		/* when to ask for an ACK is the requester's choice (9.7.5.1.2) */
+		{ "rc_write_m256", "pktizer.ack_req_every=63", "bth.ackreq" },
+		{ "rc_zero", "pktizer.read_ack_req=off", "bth.ackreq" },
+	};
+	char text[TEXT];
+
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		uint32_t n = differences(rules[i].trace, rules[i].set, text);
+
+		bool is_seen = n > 0 && strstr(text, rules[i].field);
+
+		CU_ASSERT(is_seen);
+		if (!is_seen)
+			printf("%s, %s: %" PRIu32 " differences: %s\n", rules[i].trace,
+			       rules[i].set, n, text);
+	}
+}
+
+/* Index of the n-th packet of a kind. */
+static uint32_t nth(const struct replay_list *l, enum replay_kind kind, uint32_t n)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->at[i].kind == kind && n-- == 0)
+			return i;
+	CU_FAIL_FATAL("too few packets");
+	return 0;
+}
+
+/* Write a bit into a packet and, where 'repair', a right ICRC behind it. */
+static void flip(struct replay_packet *r, uint32_t at, uint8_t bits, bool repair)
+{
+	enum icrc_net kind = r->v.is_v6 ? ICRC_IPV6 : ICRC_IPV4;
+	size_t n = (size_t)(r->v.icrc - r->v.net);
+
+	r->p->data[at] ^= bits;
+	if (repair)
+		icrc_store(r->p->data + r->v.icrc, icrc_of(kind, r->p->data + r->v.net, n));
+	r->is_bad = packet_parse(r->p, &r->v) != DROP_NONE || !packet_icrc_ok(r->p, &r->v);
+}
+
+static void drop(struct replay_list *l, uint32_t i)
+{
+	free(l->at[i].p);
+	memmove(&l->at[i], &l->at[i + 1], (l->n - i - 1) * sizeof(*l->at));
+	l->n--;
+}
+
+static void swap(struct replay_list *l, uint32_t i, uint32_t k)
+{
+	struct replay_packet r = l->at[i];
+
+	l->at[i] = l->at[k];
+	l->at[k] = r;
+}
+
+/* One fault in a copy of the recording: fault number 'f'. */
+static void spoil(struct replay_list *l, unsigned f)
+{
+	struct replay_packet *request = &l->at[nth(l, REPLAY_REQUEST, 3)];
+	struct replay_packet *response = &l->at[nth(l, REPLAY_RESPONSE, 1)];
+	uint32_t last, n_acks = 0;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		n_acks += l->at[i].kind == REPLAY_ACK;
+	last = nth(l, REPLAY_ACK, n_acks - 1);
+	switch (f) {
+	case 0:	/* a PSN */
+		flip(request, request->v.l4 + 11u, 0x01, true);
+		break;
+	case 1:	/* a byte of payload */
+		flip(request, request->v.payload, 0x10, true);
+		break;
+	case 2:	/* the same, and the ICRC not put right */
+		flip(request, request->v.payload, 0x10, false);
+		break;
+	case 3:	/* destination QP */
+		flip(request, request->v.l4 + 7u, 0x02, true);
+		break;
+	case 4:	/* UDP source port */
+		flip(request, request->v.l4 - 7u, 0x04, true);
+		break;
+	case 5:	/* MSN of a response */
+		flip(response, response->v.xeth + 3u, 0x01, true);
+		break;
+	case 6:	/* MSN of the last ACK */
+		flip(&l->at[last], l->at[last].v.xeth + 3u, 0x01, true);
+		break;
+	case 7:	/* the last ACK is missing */
+		drop(l, last);
+		break;
+	case 8:	/* a request is missing */
+		drop(l, nth(l, REPLAY_REQUEST, 3));
+		break;
+	case 9:	/* two requests changed places */
+		swap(l, nth(l, REPLAY_REQUEST, 3), nth(l, REPLAY_REQUEST, 4));
+		break;
+	default:
+		CU_FAIL("no such fault");
+	}
+}
+
+#define FAULTS 10u
+
+static void comparison_of_a_recording_with_itself_finds_each_seeded_fault(void)
+{
+	struct replay_list rec, copy;
+	char text[TEXT];
+
+	CU_ASSERT_FATAL(replay_record(&rec, PACKETS("rc_burst")));
+	CU_ASSERT_FATAL(replay_record(&copy, PACKETS("rc_burst")));
+	CU_ASSERT_EQUAL(rec.n, 69);
+	CU_ASSERT_EQUAL(replay_compare(&rec, &copy, text, sizeof(text)), 0);
+	drop(&copy, nth(&copy, REPLAY_ACK, 0));	/* coalesced: allowed */
+	CU_ASSERT_EQUAL(replay_compare(&rec, &copy, text, sizeof(text)), 0);
+	for (unsigned f = 0; f < FAULTS; f++) {
+		replay_free(&copy);
+		CU_ASSERT_FATAL(replay_record(&copy, PACKETS("rc_burst")));
+		spoil(&copy, f);
+		CU_ASSERT(replay_compare(&rec, &copy, text, sizeof(text)) > 0);
+		CU_ASSERT(text[0] != '\0');
+	}
+	replay_free(&rec);
+	replay_free(&copy);
+}
+
+static void memory_compared_with_its_image_is_equal_and_with_another_differs(void)
+{
+	const char *image[] = { "testbench/vectors/rxe_rc_inline.A.bin.gz",
+				"testbench/vectors/rxe_rc_inline.B.bin.gz" };
+	struct tb_run t;
+
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = TRACE("rc_inline"), .ini = softroce });
+	CU_ASSERT_EQUAL(compare_memory(&t, "hA", image[0]), 0);
+	CU_ASSERT_EQUAL(compare_memory(&t, "hB", image[1]), 0);
+	CU_ASSERT(compare_memory(&t, "hA", image[1]) > 0);
+	tb_run_close(&t);
+}
+
+/* ---- other people's tools ---- */
+
+static bool has_tools(void)
+{
+	return system("command -v tshark editcap python3 >/dev/null 2>&1 && "
+		      "test -r ../shared/tshark_oracle.sh && test -r ../shared/rdmacrc.py") == 0;
+}
+
+/* True when tshark reads every packet and finds none malformed, and rdmacrc.py every ICRC right. */
+static bool tools_accept(const char *pcapng, uint32_t packets)
+{
+	const char *pcap = tb_path("replay.pcap");
+	char command[4 * PATH];
+
+	snprintf(command, sizeof(command),
+		 "editcap -F nsecpcap %s %s && "
+		 "sh ../shared/tshark_oracle.sh %s %" PRIu32 " >/dev/null && "
+		 "python3 ../shared/rdmacrc.py %s | grep -qx 'TOTAL %" PRIu32 " bad 0'",
+		 pcapng, pcap, pcap, packets, pcap, packets);
+	return system(command) == 0;
+}
+
+/* One byte of the last packet in a capture changed. */
+static void spoil_file(const char *path)
+{
+	FILE *f = fopen(path, "r+b");
+	int c;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fseek(f, -64, SEEK_END);
+	c = fgetc(f);
+	fseek(f, -1, SEEK_CUR);
+	fputc(c ^ 0x20, f);
+	fclose(f);
+}
+
+static void captures_read_by_tshark_and_rdmacrc_are_good(void)
+{
+	static const char *const names[] = { "rc_atomic", "rc_v6_send", "rc_mix_clean" };
+	const char *pcap = tb_path("replay.pcapng");
+	struct tb_run t;
+	uint32_t n;
+
+	if (!has_tools()) {
+		printf("skipped: no tshark, editcap, python3 or ../shared ");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		tb_run_ok(&t, &(struct tb_run_how){
+			.trace = TRACE(names[i]), .ini = softroce, .pcap = pcap,
+			.keep_packets = true });
+		n = t.n_packets;
+		tb_run_close(&t);
+		CU_ASSERT(tools_accept(pcap, n));
+	}
+	spoil_file(pcap);
+	CU_ASSERT_FALSE(tools_accept(pcap, n));
+}
+
+#define TEST(f) { #f, f }
+CU_TestInfo test_replay_tests[] = {
+	TEST(recordings_replayed_send_the_same_packets),
+	TEST(committed_traces_replayed_hold_and_send_the_same_packets),
+	TEST(softroce_switch_as_specified_shows_in_its_field),
+	TEST(comparison_of_a_recording_with_itself_finds_each_seeded_fault),
+	TEST(memory_compared_with_its_image_is_equal_and_with_another_differs),
+	TEST(captures_read_by_tshark_and_rdmacrc_are_good),
+	CU_TEST_INFO_NULL,
+};
