@@ -195,6 +195,24 @@ static bool read_aside(struct trace *t, int k, struct err *e)
 	return !is_of_record(rec) || trace_check_expect_id(t, e);
 }
 
+void trace_record_init(struct trace_record *r)
+{
+	static const struct trace_record blank = {
+		.qp = TRACE_NONE, .srq = TRACE_NONE, .cq = TRACE_NONE, .mr = TRACE_NONE,
+		.rmr = TRACE_NONE, .inv_mr = TRACE_NONE, .inv_mw = TRACE_NONE,
+		.dest_host = TRACE_NONE, .dest_qp = TRACE_NONE, .bind_mr = TRACE_NONE,
+		.mw = TRACE_NONE, .repeat = 1, .window = 1,
+	};
+
+	memcpy(r, &blank, offsetof(struct trace_record, after));
+}
+
+void trace_record_release(struct trace_record *r)
+{
+	free(r->mem_bytes);
+	r->mem_bytes = NULL;
+}
+
 int trace_next(struct trace *t, struct trace_record *r, struct err *e)
 {
 	struct trace_reader *tr = t->reader;
