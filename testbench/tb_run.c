@@ -72,7 +72,8 @@ static bool attach(struct tb_run *t, const struct tb_run_how *how)
 	}
 	report_init(&t->report);
 	oplog_attach(t->r.system->oplog, &t->report.sink);
-	t->checkers = checker_attach_all(&t->r.sim);
+	if (!how->no_checkers)
+		t->checkers = checker_attach_all(&t->r.sim);
 	return netlist_finish(&t->r.sim, &t->err);
 }
 

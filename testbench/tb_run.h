@@ -29,6 +29,7 @@ struct tb_run_how {
 	enum step_order order;
 	bool every_cycle;
 	bool keep_packets;
+	bool no_checkers;		/* faster */
 };
 
 /* A frame at a NIC's port. */
