@@ -88,7 +88,10 @@ static uint32_t list_take(struct dma_engine *d, struct dma_list *l)
 
 static uint32_t queue_of(const struct dma_req *r)
 {
-	return r->key == KEY_PHYS ? DMA_PHYS : DMA_VIRT;
+	/* a program may write that number as its key: payload is always translated, and this key is no one's */
+	bool is_payload = r->cls == DMA_PAYLOAD_READ || r->cls == DMA_PAYLOAD_WRITE || r->cls == DMA_ATOMIC;
+
+	return r->key == KEY_PHYS && !is_payload ? DMA_PHYS : DMA_VIRT;
 }
 
 /* The answer of a request that is out of its queue and has nothing on the way. */

@@ -128,9 +128,13 @@ static void print_op(const struct report_op *o, const char *name, FILE *f)
 {
 	char b[7][TEXT];
 
-	fprintf(f, "%-24s %9" PRIu64 " %7" PRIu64 " %11s %10s %10s %10s %10s %11s %11s\n", name, o->n, o->errors,
-		human_bytes(o->bytes, b[0]), human_time(hist_mean(&o->latency), b[1]),
-		human_time(hist_quantile(&o->latency, P50_PPM), b[2]),
+	fprintf(f, "%-24s %9" PRIu64 " %7" PRIu64, name, o->n, o->errors);
+	if (o->n == 0) {
+		fprintf(f, " %11s %10s %10s %10s %10s %11s %11s\n", "-", "-", "-", "-", "-", "-", "-");
+		return;
+	}
+	fprintf(f, " %11s %10s %10s %10s %10s %11s %11s\n", human_bytes(o->bytes, b[0]),
+		human_time(hist_mean(&o->latency), b[1]), human_time(hist_quantile(&o->latency, P50_PPM), b[2]),
 		human_time(hist_quantile(&o->latency, P99_PPM), b[3]), human_time(o->latency.max, b[4]),
 		human_bps(report_goodput_bps(o), b[5]), human_rate(report_rate_hz(o), b[6]));
 }
