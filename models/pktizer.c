@@ -230,7 +230,7 @@ static void begin_packet(struct pktizer *z, struct engine *e)
 		.buf = pool_alloc(e->pool), .job = e->seq, .tag = j->tag, .qpi = j->qpi,
 		.is_run_last = at.is_run_last };
 	p = buf_data(z->b.sim, s->buf);
-	ack_req = pktizer_ack_req(j, at.is_last, qp->type, z->ack_req_every, z->read_ack_req,
+	ack_req = pktizer_ack_req(j, &at, qp->type, z->ack_req_every, z->read_ack_req,
 				  &z->no_ack[j->qpi]);
 	pktizer_headers(p, nic_of(z), qp, j, &at, wqe, z->mig_req, ack_req);
 	set_marks(z, e, p, s, &at);

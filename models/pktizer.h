@@ -33,11 +33,11 @@ static inline bool pktizer_has_payload(uint8_t job_kind)
 uint8_t pktizer_opcode(const struct tx_job *j, const struct pkt_place *at, uint8_t qp_type);
 
 /*
- * Whether a packet asks for an acknowledgement: the last of a message, a READ request if 'on_read',
- * and one after 'every' without (0 = none). '*since' counts those without, per QP.
+ * Whether packet 'at' of a job asks for an acknowledgement: the last of a message or of a job that wants one, a READ
+ * request if 'on_read', and one after 'every' without (0 = none). '*since' counts those without, per QP.
  */
-bool pktizer_ack_req(const struct tx_job *j, bool is_last, uint8_t qp_type, uint32_t every,
-		     bool on_read, uint32_t *since);
+bool pktizer_ack_req(const struct tx_job *j, const struct pkt_place *at, uint8_t qp_type,
+		     uint32_t every, bool on_read, uint32_t *since);
 
 /*
  * Write headers into *p for QP 'qp' of NIC 'nic': path and BTH (flags 'mig_req' and 'ack_req' as

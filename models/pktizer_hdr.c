@@ -52,10 +52,10 @@ uint8_t pktizer_opcode(const struct tx_job *j, const struct pkt_place *at, uint8
 	return (uint8_t)(transport[qp_type] | op);
 }
 
-bool pktizer_ack_req(const struct tx_job *j, bool is_last, uint8_t qp_type, uint32_t every,
-		     bool on_read, uint32_t *since)
+bool pktizer_ack_req(const struct tx_job *j, const struct pkt_place *at, uint8_t qp_type,
+		     uint32_t every, bool on_read, uint32_t *since)
 {
-	bool want = j->kind == JOB_READ_REQ ? on_read : is_last;
+	bool want = j->kind == JOB_READ_REQ ? on_read : at->is_last || (j->ack_req && at->is_run_last);
 
 	if (j->kind >= JOB_READ_RSP || (qp_type != QP_RC && qp_type != QP_XRC))
 		return false;

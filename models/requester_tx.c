@@ -117,6 +117,7 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 		.is_last = at + n == w->n_psn,
 		.has_imm = op->has_imm,
 		.solicited = w->w.solicited,
+		.ack_req = psn_diff(q->send_psn, q->una) + (int32_t)n >= (int32_t)r->window,
 		.is_retry = psn_diff(q->send_psn, q->top_psn) < 0,
 	};
 
