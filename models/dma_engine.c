@@ -123,7 +123,6 @@ static void leave_queue(struct dma_engine *d, uint32_t q)
 	d->queued[c->client][q]--;
 	*(q == DMA_PHYS ? &d->in_phys : &d->in_virt) -= 1;
 	finish_if_over(d, i);
-	d->did = true;
 }
 
 /* A completion: its bytes are in the buffer already. Returns when the next one can be taken. */
@@ -149,12 +148,14 @@ static uint64_t take_cpl(struct dma_engine *d)
 		d->tags_used--;
 	}
 	chan_pop(d->cpl);
-	d->did = true;
 	return CYCLE_NEVER;
 }
 
-static void answer(struct dma_engine *d)
+/* One answer to each client. Returns when the next can be given. */
+static uint64_t answer(struct dma_engine *d)
 {
+	uint64_t next = CYCLE_NEVER;
+
 	for (uint32_t k = 0; k < DMA_CLIENTS; k++) {
 		const struct dma_ctx *c;
 		uint32_t i;
@@ -169,8 +170,15 @@ static void answer(struct dma_engine *d)
 		c = &d->ctx[i];
 		dma_rsp_push(d->rsp[k], &(struct dma_rsp){.tag = c->req.tag, .status = c->status});
 		list_put(d, &d->free[k], i);
-		d->did = true;
+		if (d->done[k].head != DMA_CTX_NONE)
+			next = d->b.cycle + 1;
 	}
+	return next;
+}
+
+static bool lacks_pages(const struct dma_ctx *c)
+{
+	return c->status == XLATE_OK && c->translated < c->req.len;
 }
 
 static void take_xlate_rsp(struct dma_engine *d)
@@ -194,43 +202,45 @@ static void take_xlate_rsp(struct dma_engine *d)
 		if (c->translated == c->req.len && c->req.cls == DMA_PAYLOAD_READ)
 			oplog_mark(nic->oplog, c->req.op, OP_TRANSLATE, d->b.now_ps);
 	}
+	while (d->first_lacking != DMA_CTX_NONE && !lacks_pages(&d->ctx[d->first_lacking]))
+		d->first_lacking = d->ctx[d->first_lacking].next;
 	chan_pop(d->xlate_rsp);
-	d->did = true;
 }
 
 /* The oldest request that lacks a page, among those that are looked at; or DMA_CTX_NONE. */
 static uint32_t find_unasked(const struct dma_engine *d)
 {
-	uint32_t i = d->queue[DMA_VIRT].head;
+	uint32_t i = d->first_lacking;
 
-	for (uint32_t n = 0; i != DMA_CTX_NONE && n < d->ahead; n++, i = d->ctx[i].next) {
+	while (i != DMA_CTX_NONE && d->ctx[i].order - d->ctx[d->queue[DMA_VIRT].head].order < d->ahead) {
 		const struct dma_ctx *c = &d->ctx[i];
 
-		if (!c->is_asking && c->status == XLATE_OK && c->n_runs < DMA_RUNS &&
-		    c->translated < c->req.len)
+		if (!c->is_asking && lacks_pages(c) && c->n_runs < DMA_RUNS)
 			return i;
+		i = c->next;
 	}
 	return DMA_CTX_NONE;
 }
 
-static void ask(struct dma_engine *d)
+/* Ask for one page. False when the port refused. */
+static bool ask(struct dma_engine *d)
 {
 	uint32_t i = find_unasked(d);
 	struct dma_ctx *c;
 
 	if (i == DMA_CTX_NONE)
-		return;
-	c = &d->ctx[i];
+		return true;
 	if (!chan_can_push(d->xlate_req)) {
 		chan_stall(d->xlate_req);
-		return;
+		return false;
 	}
+	c = &d->ctx[i];
 	xlate_req_push(d->xlate_req, &(struct xlate_req){
 		.va = c->req.addr + c->translated, .len = c->req.len - c->translated,
 		.key = c->req.key,
 		.tag = i, .pd = c->req.pd, .access = c->req.access });
 	c->is_asking = true;
-	d->did = true;
+	return true;
 }
 
 /*
@@ -240,16 +250,13 @@ static void ask(struct dma_engine *d)
 static uint64_t sendable_at(const struct dma_engine *d, uint32_t q)
 {
 	const struct dma_ctx *c;
-	uint64_t at;
 
 	if (d->queue[q].head == DMA_CTX_NONE)
 		return CYCLE_NEVER;
 	c = &d->ctx[d->queue[q].head];
 	if (c->n_runs == 0 || (!c->req.is_write && d->n_free_tags == 0))
 		return CYCLE_NEVER;
-	/* the first cycle whose end lies behind the end of what is being sent */
-	at = domain_cycle_at(d->b.dom, d->free_ps[c->req.is_write] + 1) - 1;
-	return max_u64(max_u64(at, c->ready_cyc), d->b.cycle);
+	return max_u64(max_u64(d->free_cyc[c->req.is_write], c->ready_cyc), d->b.cycle);
 }
 
 /* Occupy the sending side for 'n' bytes of request 'c'. */
@@ -264,6 +271,8 @@ static void occupy(struct dma_engine *d, const struct dma_ctx *c, uint32_t n)
 			 domain_edge(d->b.dom, cyc + ceil_div(n, d->width)) - d->b.now_ps;
 	else
 		*busy += segs * d->read_seg_time + (c->sent ? 0 : d->read_req_time);
+	/* the first cycle whose end lies behind the end of what is being sent */
+	d->free_cyc[c->req.is_write] = domain_cycle_at(d->b.dom, *busy + 1) - 1;
 }
 
 static uint16_t take_tag(struct dma_engine *d, uint32_t ctx, uint32_t len)
@@ -305,9 +314,13 @@ static void send(struct dma_engine *d, uint32_t q)
 	if (r->len == 0)
 		c->run[0] = c->run[--c->n_runs];
 	d->last_queue = q;
-	d->did = true;
 	if (c->sent == c->req.len)
 		leave_queue(d, q);
+}
+
+static bool has_failed(const struct dma_engine *d, uint32_t i)
+{
+	return i != DMA_CTX_NONE && d->ctx[i].status != XLATE_OK;
 }
 
 /* Drop the head of the translated queue when its translation failed. */
@@ -315,48 +328,73 @@ static void drop_failed(struct dma_engine *d)
 {
 	uint32_t i = d->queue[DMA_VIRT].head;
 
-	if (i == DMA_CTX_NONE || d->ctx[i].status == XLATE_OK)
+	if (!has_failed(d, i))
 		return;
 	if (d->ctx[i].req.is_write)
 		buf_unref(&d->b, d->ctx[i].req.buf);
 	leave_queue(d, DMA_VIRT);
 }
 
-/* Time without a tag: opened when a translated read has none, closed when there is one again. */
-static void watch_tags(struct dma_engine *d)
+/* A translated read has no tag. */
+static bool lacks_tag(const struct dma_engine *d)
 {
-	bool is_waiting = false;
+	bool is_lacking = false;
 
 	for (uint32_t q = 0; q < DMA_QUEUES && d->n_free_tags == 0; q++) {
 		uint32_t i = d->queue[q].head;
 
-		is_waiting |= i != DMA_CTX_NONE && d->ctx[i].n_runs && !d->ctx[i].req.is_write;
+		is_lacking |= i != DMA_CTX_NONE && d->ctx[i].n_runs && !d->ctx[i].req.is_write;
 	}
-	if (is_waiting && d->tag_wait_from_ps == TIME_NEVER) {
-		d->tag_wait_from_ps = d->b.now_ps;
-	} else if (!is_waiting && d->tag_wait_from_ps != TIME_NEVER) {
+	return is_lacking;
+}
+
+static bool is_watching_tags(const struct dma_engine *d)
+{
+	return d->tag_wait_from_ps != TIME_NEVER;
+}
+
+/* Time without a tag: opened when a translated read has none, closed when there is one again. */
+static void watch_tags(struct dma_engine *d)
+{
+	if (lacks_tag(d) == is_watching_tags(d))
+		return;
+	if (is_watching_tags(d)) {
 		d->tag_wait_ps += d->b.now_ps - d->tag_wait_from_ps;
 		d->tag_wait_from_ps = TIME_NEVER;
+	} else {
+		d->tag_wait_from_ps = d->b.now_ps;
 	}
 }
 
-/* The queues take turns. Returns when one of them can send, if time is all that it waits for. */
-static uint64_t send_next(struct dma_engine *d)
+/* The queues take turns. False when the port refused. */
+static bool send_next(struct dma_engine *d)
 {
-	uint32_t first = 1 - d->last_queue;
-	uint64_t at[DMA_QUEUES];
+	uint32_t q = 1 - d->last_queue;
 
 	drop_failed(d);
-	at[DMA_PHYS] = sendable_at(d, DMA_PHYS);
-	at[DMA_VIRT] = sendable_at(d, DMA_VIRT);
-	if (at[first] > d->b.cycle)
-		first = 1 - first;
-	if (at[first] > d->b.cycle)
-		return min_u64(at[DMA_PHYS], at[DMA_VIRT]);
-	if (!chan_can_push(d->tlp))
-		return chan_stall(d->tlp);
-	send(d, first);
-	return CYCLE_NEVER;
+	if (sendable_at(d, q) > d->b.cycle)
+		q = 1 - q;
+	if (sendable_at(d, q) > d->b.cycle)
+		return true;
+	if (!chan_can_push(d->tlp)) {
+		chan_stall(d->tlp);
+		return false;
+	}
+	send(d, q);
+	return true;
+}
+
+/* When to look at the queues again, as they are at the end of a step; ports that refused will wake. */
+static uint64_t queues_next(const struct dma_engine *d, bool is_tlp_free, bool is_xlate_free)
+{
+	uint64_t at = CYCLE_NEVER;
+
+	if (has_failed(d, d->queue[DMA_VIRT].head) || lacks_tag(d) != is_watching_tags(d) ||
+	    (is_xlate_free && find_unasked(d) != DMA_CTX_NONE))
+		return d->b.cycle + 1;
+	if (is_tlp_free)
+		at = min_u64(sendable_at(d, DMA_PHYS), sendable_at(d, DMA_VIRT));
+	return max_u64(at, d->b.cycle + 1);
 }
 
 /* True when the head of client 'k' may be granted. */
@@ -367,18 +405,27 @@ static bool can_grant(const struct dma_engine *d, uint32_t k)
 	return r && d->free[k].head != DMA_CTX_NONE && d->queued[k][1 - queue_of(r)] == 0;
 }
 
-static void grant(struct dma_engine *d)
+/* The client whose turn it is among those that may be granted, or DMA_CLIENTS. */
+static uint32_t next_client(const struct dma_engine *d)
 {
-	uint32_t k = d->last_client, n, i, q;
-	struct dma_ctx *c;
+	uint32_t k = d->last_client;
 
-	for (n = 0; n < DMA_CLIENTS; n++) {
+	for (uint32_t n = 0; n < DMA_CLIENTS; n++) {
 		k = k + 1 == DMA_CLIENTS ? 0 : k + 1;
 		if (can_grant(d, k))
-			break;
+			return k;
 	}
-	if (n == DMA_CLIENTS)
-		return;
+	return DMA_CLIENTS;
+}
+
+/* Grant one request. Returns when to grant the next. */
+static uint64_t grant(struct dma_engine *d)
+{
+	uint32_t k = next_client(d), i, q;
+	struct dma_ctx *c;
+
+	if (k == DMA_CLIENTS)
+		return CYCLE_NEVER;
 	i = list_take(d, &d->free[k]);
 	c = &d->ctx[i];
 	*c = (struct dma_ctx){ .req = *dma_req_peek(d->req[k]), .client = (uint8_t)k,
@@ -386,31 +433,34 @@ static void grant(struct dma_engine *d)
 			       .ready_cyc = d->b.cycle + max_u64(d->pipeline, 1) };
 	SIM_CHECK(c->req.len > 0, d);
 	q = queue_of(&c->req);
-	if (q == DMA_PHYS)
+	if (q == DMA_PHYS) {
 		c->run[c->n_runs++] = (struct dma_run){c->req.addr, c->req.len};
+	} else {
+		c->order = d->virt_grants++;
+		if (d->first_lacking == DMA_CTX_NONE)
+			d->first_lacking = i;
+	}
 	list_put(d, &d->queue[q], i);
 	d->queued[k][q]++;
 	*(q == DMA_PHYS ? &d->in_phys : &d->in_virt) += 1;
 	d->last_client = k;
 	chan_pop(d->req[k]);
-	d->did = true;
+	return next_client(d) == DMA_CLIENTS ? CYCLE_NEVER : d->b.cycle + 1;
 }
 
 static uint64_t dma_engine_step(struct block *b)
 {
 	struct dma_engine *d = (struct dma_engine *)b;
-	uint64_t next;
+	uint64_t next = take_cpl(d);
+	bool is_tlp_free, is_xlate_free;
 
-	d->did = false;
-	next = take_cpl(d);
 	take_xlate_rsp(d);
-	next = min_u64(next, send_next(d));
+	is_tlp_free = send_next(d);
 	watch_tags(d);
-	ask(d);
-	answer(d);
-	grant(d);
-	/* whatever changed may allow more; when nothing did, only time and channels can */
-	return d->did ? b->cycle + 1 : next;
+	is_xlate_free = ask(d);
+	next = min_u64(next, answer(d));
+	next = min_u64(next, grant(d));
+	return min_u64(next, queues_next(d, is_tlp_free, is_xlate_free));
 }
 
 static void dma_engine_build(struct block *b)
@@ -439,9 +489,11 @@ static void dma_engine_reset(struct block *b)
 		d->free_tag[i] = d->tags - 1 - i;
 	}
 	d->n_free_tags = d->tags;
+	d->first_lacking = DMA_CTX_NONE;
+	d->virt_grants = 0;
 	d->last_client = DMA_CLIENTS - 1;
 	d->last_queue = DMA_VIRT;
-	d->free_ps[0] = d->free_ps[1] = 0;
+	d->free_ps[0] = d->free_ps[1] = d->free_cyc[0] = d->free_cyc[1] = 0;
 	d->cpl_free_cyc = 0;
 	d->tag_wait_from_ps = TIME_NEVER;
 	d->in_phys = d->in_virt = d->tags_used = 0;

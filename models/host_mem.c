@@ -56,7 +56,6 @@ struct host_mem {
 	uint64_t cpu_free_cyc;
 	/* the parameters, in cycles */
 	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, poll_cyc;
-	bool did;			/* this step changed something */
 	uint32_t waiting, tlps_inside;
 	/* statistics */
 	uint64_t reads, writes, read_b, write_b, stores, mmios, polls, polls_waited, bad_addr;
@@ -102,9 +101,15 @@ static const struct field host_mem_fields[] = {
 };
 #undef T
 
-static struct wait_tlp *ring_head(const struct wait_ring *r)
+static const struct wait_tlp *ring_head(const struct wait_ring *r)
 {
 	return r->n ? &r->at[r->head] : NULL;
+}
+
+/* When the head of a ring can be dealt with. */
+static uint64_t next_of(const struct host_mem *h, const struct wait_ring *r)
+{
+	return r->n ? max_u64(ring_head(r)->ready_cyc, h->b.cycle + 1) : CYCLE_NEVER;
 }
 
 static void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc,
@@ -181,6 +186,14 @@ static void wake_polls(struct host_mem *h, uint64_t pa, uint32_t len)
 	}
 }
 
+/* When the first poll of the list can be answered. */
+static uint64_t next_answer(const struct host_mem *h)
+{
+	uint32_t i = h->watch[0].next;
+
+	return i ? max_u64(h->watch[i].ready_cyc, h->b.cycle + 1) : CYCLE_NEVER;
+}
+
 static uint64_t answer_polls(struct host_mem *h)
 {
 	const struct host *host = h->b.env;
@@ -188,10 +201,8 @@ static uint64_t answer_polls(struct host_mem *h)
 	struct watch *w = &h->watch[i];
 	struct cpu_rsp rsp = {.tag = i - 1};
 
-	if (i == 0)
-		return CYCLE_NEVER;
-	if (w->ready_cyc > h->b.cycle)
-		return w->ready_cyc;
+	if (i == 0 || w->ready_cyc > h->b.cycle)
+		return next_answer(h);
 	if (!chan_can_push(h->cpu_rsp))
 		return chan_stall(h->cpu_rsp);
 	memcpy(rsp.data, mem_at(host->mem, w->addr), CQE_BYTES);
@@ -199,8 +210,7 @@ static uint64_t answer_polls(struct host_mem *h)
 	h->watch[0].next = w->next;
 	h->watch[w->next].prev = 0;
 	h->polls++;
-	h->did = true;
-	return CYCLE_NEVER;
+	return next_answer(h);
 }
 
 /* ---- the CPU ---- */
@@ -262,8 +272,7 @@ static uint64_t serve_cpu(struct host_mem *h)
 	}
 	h->cpu_free_cyc = h->b.cycle + h->store_cyc;
 	chan_pop(h->cpu_req);
-	h->did = true;
-	return CYCLE_NEVER;
+	return CYCLE_NEVER;	/* the next one wakes the block */
 }
 
 /* ---- the link ---- */
@@ -307,21 +316,18 @@ static uint64_t serve_link(struct host_mem *h)
 {
 	const struct wait_tlp *w = ring_head(&h->serve);
 
-	if (!w)
-		return CYCLE_NEVER;
-	if (w->ready_cyc > h->b.cycle)
-		return w->ready_cyc;
+	if (!w || w->ready_cyc > h->b.cycle)
+		return next_of(h, &h->serve);
 	if (w->tlp.kind == TLP_MRD) {
 		if (h->cpl.n == h->cpl.size)
-			return CYCLE_NEVER;
+			return CYCLE_NEVER;	/* until one leaves, which is a step */
 		sample(h, w);
 	} else {
 		SIM_CHECK(w->tlp.kind == TLP_MWR, h);
 		land(h, &w->tlp);
 	}
 	ring_drop(&h->serve);
-	h->did = true;
-	return CYCLE_NEVER;
+	return next_of(h, &h->serve);
 }
 
 static void take_tlp(struct host_mem *h)
@@ -332,45 +338,45 @@ static void take_tlp(struct host_mem *h)
 		return;
 	ring_put(&h->serve, t, h->b.cycle, h->b.cycle + h->write_cyc);
 	chan_pop(h->up);
-	h->did = true;
 }
 
 /*
  * What was ready first goes first; register writes before completions of the same cycle: posted may
- * pass.
+ * pass. False when the port refused.
  */
-static uint64_t send_down(struct host_mem *h)
+static bool send_down(struct host_mem *h)
 {
 	const struct wait_tlp *c = ring_head(&h->cpl), *r = ring_head(&h->reg);
 	struct wait_ring *from = !c || (r && r->ready_cyc <= c->ready_cyc) ? &h->reg : &h->cpl;
 	const struct wait_tlp *w = ring_head(from);
 
-	if (!w)
-		return CYCLE_NEVER;
-	if (w->ready_cyc > h->b.cycle)
-		return w->ready_cyc;
-	if (!chan_can_push(h->down))
-		return chan_stall(h->down);
+	if (!w || w->ready_cyc > h->b.cycle)
+		return true;
+	if (!chan_can_push(h->down)) {
+		chan_stall(h->down);
+		return false;
+	}
 	tlp_push(h->down, &w->tlp);
 	ring_drop(from);
-	h->did = true;
-	return CYCLE_NEVER;
+	return true;
 }
 
 static uint64_t host_mem_step(struct block *b)
 {
 	struct host_mem *h = (struct host_mem *)b;
+	bool is_down_free = send_down(h);
 	uint64_t next;
 
-	h->did = false;
-	next = send_down(h);
 	take_tlp(h);
-	next = min_u64(next, serve_link(h));
+	next = serve_link(h);
 	next = min_u64(next, serve_cpu(h));
 	next = min_u64(next, answer_polls(h));
+	if (is_down_free)	/* with what came to wait in this step */
+		next = min_u64(next, min_u64(next_of(h, &h->cpl), next_of(h, &h->reg)));
+	if (h->serve.n < h->serve.size && tlp_peek(h->up))
+		next = b->cycle + 1;
 	h->tlps_inside = h->serve.n + h->cpl.n;
-	/* whatever changed may allow more; when nothing did, only time and channels can */
-	return h->did ? b->cycle + 1 : next;
+	return next;
 }
 
 static void host_mem_build(struct block *b)

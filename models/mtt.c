@@ -116,6 +116,15 @@ static enum xlate_status check(const struct mpt_line *l, const struct xlate_req 
 	return XLATE_OK;
 }
 
+/* What waits is looked at in the next cycle; what comes later wakes the block. */
+static uint64_t go_idle(struct mtt *m)
+{
+	m->state = MTT_IDLE;
+	if (mpt_cmd_peek(m->inv) || xlate_req_peek(m->req[0]) || xlate_req_peek(m->req[1]))
+		return m->b.cycle + 1;
+	return CYCLE_NEVER;
+}
+
 /* The look-up is over: the answer has had its room since the request was taken. */
 static uint64_t answer(struct mtt *m, uint32_t mpt, uint32_t mtt, const struct xlate_rsp *rsp)
 {
@@ -130,8 +139,7 @@ static uint64_t answer(struct mtt *m, uint32_t mpt, uint32_t mtt, const struct x
 	m->mpt_hits += m->is_mpt_hit;
 	m->mtt_hits += m->is_mtt_hit;
 	m->errors += rsp->status != XLATE_OK;
-	m->state = MTT_IDLE;
-	return m->b.cycle + 1;
+	return go_idle(m);
 }
 
 /* The one buffer is free again before another look-up can come here. */
@@ -340,10 +348,7 @@ static uint64_t mtt_step(struct block *b)
 	case MTT_DROP:
 		return drop_key(m);
 	case MTT_WALK:
-		if (b->cycle < m->at_cyc)
-			return m->at_cyc;
-		m->state = MTT_IDLE;
-		return b->cycle + 1;
+		return b->cycle < m->at_cyc ? m->at_cyc : go_idle(m);
 	}
 	return CYCLE_NEVER;
 }

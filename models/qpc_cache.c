@@ -224,15 +224,17 @@ static uint64_t qpc_cache_step(struct block *b)
 {
 	struct qpc_cache *q = (struct qpc_cache *)b;
 	const struct qpc_wait *w;
-	/* a place that the answer or the completion frees can be taken from the next cycle on */
 	bool took = take_request(q), answered = answer(q), filled = take_fill(q);
 
-	if (took || answered || filled)
+	/* a place that the answer or the completion frees can be taken from the next cycle on */
+	if (!took && (answered || filled) && qpc_req_peek(q->req))
 		return b->cycle + 1;
 	w = &q->wait[q->head];
-	if (q->queued && w->miss == NO_MISS && w->ready_cyc > b->cycle)
-		return w->ready_cyc;
-	return CYCLE_NEVER;
+	if (!q->queued || w->miss != NO_MISS)
+		return CYCLE_NEVER;
+	if (answered || filled || w->ready_cyc > b->cycle)
+		return max_u64(w->ready_cyc, b->cycle + 1);
+	return CYCLE_NEVER;	/* refused */
 }
 
 const struct block_class qpc_cache_class = {
