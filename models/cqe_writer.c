@@ -62,7 +62,9 @@ static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8
 {
 	const struct nic *nic = w->b.env;
 	const struct cq_attr *cq = &nic->cq[r->cqi];
+	const struct qp_attr *qp = &nic->qp[r->qpi];
 	bool owner = (w->pi[r->cqi] & cq->depth) != 0;
+	bool is_recv = r->opcode != CQE_REQ && r->opcode != CQE_REQ_ERR;
 
 	memset(cqe, 0, CQE_BYTES);
 	if (is_error(r)) {
@@ -72,8 +74,12 @@ static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8
 		hdr_put(cqe, 44 * 8, 32, r->byte_cnt);
 		hdr_put(cqe, 48 * 8, 64, w->b.cycle);
 	}
+	if (is_recv && qp->type == QP_UD)
+		hdr_put(cqe, 24 * 8, 32, CQE_HAS_GRH | r->src_qp);
+	if (is_recv && qp->srq < nic->n_srq)
+		hdr_put(cqe, 32 * 8, 32, nic->srq[qp->srq].srqn);
 	cqe[56] = r->wqe_opcode;
-	hdr_put(cqe, 57 * 8, 24, nic->qp[r->qpi].qpn);
+	hdr_put(cqe, 57 * 8, 24, qp->qpn);
 	hdr_put(cqe, 60 * 8, 16, r->wqe_counter);
 	cqe[63] = (uint8_t)(r->opcode << 4 | r->solicited << 1 | owner);
 }

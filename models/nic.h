@@ -65,6 +65,23 @@ struct qp_attr {
 	uint32_t *rq_op;	/* by WQE index & (rq_wqe - 1) */
 };
 
+/*
+ * A shared receive queue's attributes. Its WQEs begin with a next segment (16 B), whose index at
+ * byte 2 links them: posted ones first, in order, then free ones.
+ */
+struct srq_attr {
+	uint32_t srqn;
+	uint32_t n_wqe;		/* a power of two, at most 65536; one at least is not posted */
+	uint32_t stride;	/* bytes of a WQE: 16 x a power of two */
+	uint32_t max_sge;
+	uint16_t pd;
+	uint64_t pa;		/* physically contiguous */
+	uint64_t dbr_pa;	/* doorbell record: dword 0 counts the WQEs posted, 16 bits */
+	uint32_t trace_srq;	/* name in the trace */
+	uint32_t limit;		/* an event says when fewer are posted, once; 0 = none */
+	uint32_t *op;		/* observation: oplog handle, by WQE index */
+};
+
 /* A completion queue's attributes. */
 struct cq_attr {
 	uint32_t cqn;
@@ -83,6 +100,8 @@ struct nic {
 	uint32_t n_qp;
 	struct cq_attr *cq;
 	uint32_t n_cq;
+	struct srq_attr *srq;
+	uint32_t n_srq;
 	uint32_t *qp_dir[4096];	/* qpi + 1 by QPN: [qpn >> 12][qpn & 4095]; NULL = none */
 	uint64_t mpt_pa;	/* memory protection table: entries of 64 B by key >> 8 (mtt.h) */
 	uint32_t mpt_entries;
@@ -152,6 +171,8 @@ enum {
 	CQE_SYNDROME_RNR_RETRY_EXC = 0x16,
 	CQE_SYNDROME_REMOTE_ABORTED = 0x22
 };
+
+#define CQE_HAS_GRH (1u << 28) /* flags_rqpn of a CQE: beside the sender's QPN */
 
 #define UAR_CQ_DOORBELL 0x20u	/* offsets in the UAR page, which is the whole BAR here */
 #define UAR_BLUEFLAME 0x800u

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requester.c - the send side of reliable connections: PSNs, windows, acknowledgements, retries,
- * completions
+ * requester.c - the send side of all QPs: PSNs, windows, acknowledgements, retries, completions
  *
  * Hardware: the transmit half of the transport engine. It owns, of every QP, the outstanding WQEs,
  * the PSN to send next and the oldest not acknowledged, the limits (window, outstanding READs and
@@ -14,12 +13,14 @@
  * peer drops them. READ and ATOMIC data are written to the WQE's segments, and a WQE completes when
  * the last of these writes is in the posted queue. Completions are in order; after an error the
  * rest is flushed.
- * Not modelled: UC, UD, XRC, memory windows; selective repeat; rate limits (qp_sched paces WQEs).
+ * Messages of unreliable services are done when their last packet was handed to the port; an error
+ * of theirs stops the send queue only.
+ * Not modelled: XRC, memory windows; selective repeat; rate limits (qp_sched paces WQEs).
  *
  * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
  * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
- * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_timer.c, requester.h
- * (state).
+ * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_unacked.c (UC, UD),
+ * requester_timer.c, requester.h (state).
  */
 #include "models/requester.h"
 
@@ -39,6 +40,9 @@ static const struct field requester_fields[] = {
 		   "documented: IBTA vol. 1 table 46; rxe waits 61.41 ms"),
 	PARAM_BOOL(T, credits, true, "heed end-to-end credits of the AETH",
 		   "documented: IBTA vol. 1 9.7.7.2"),
+	PARAM_BOOL(T, long_ud_succeeds, false,
+		   "a datagram longer than the MTU completes, uses a PSN and is not sent",
+		   "documented: rxe recordings; IBTA vol. 1 11.6.2: local length error"),
 	PORT_IN(T, wqe, wqe, "WQEs, in order per QP"),
 	PORT_IN(T, rx, rx_pkt, "acknowledgements and responses"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
@@ -108,7 +112,8 @@ static void requester_reset(struct block *b)
 					    .retry_left = a->retry,
 					    .rnr_left = a->rnr_retry,
 					    .timer = REQ_NO_TIMER,
-					    .is_unlimited = !r->credits };
+					    .is_unacked = a->type == QP_UC || a->type == QP_UD };
+		r->qp[i].is_unlimited = !r->credits || r->qp[i].is_unacked;
 	}
 	qp_list_init(&r->ready, r->ready_links, nic->n_qp);
 	qp_list_init(&r->retire, r->retire_links, nic->n_qp);
@@ -123,12 +128,14 @@ static void requester_reset(struct block *b)
 /* What a WQE asks for that no QP can do: the syndrome it ends with, or 0. */
 static uint8_t local_error(const struct requester *r, const struct req_wqe *w)
 {
+	const struct qp_attr *a = req_attr(r, w->w.qpi);
 	const struct req_op *op = req_op_of(w);
 	bool is_atomic = op->is_answered && w->w.opcode != MLX5_OPCODE_RDMA_READ;
 
-	if (!op->is_valid ||
-	    (op->is_answered && (w->w.is_inline || !req_attr(r, w->w.qpi)->rd_atomic)))
+	if (!(op->types >> a->type & 1) || (op->is_answered && (w->w.is_inline || !a->rd_atomic)))
 		return CQE_SYNDROME_LOCAL_QP_OP;
+	if (a->type == QP_UD && w->w.len > a->mtu && !r->long_ud_succeeds)
+		return CQE_SYNDROME_LOCAL_LENGTH;
 	if (w->w.len > MAX_MESSAGE || (is_atomic && w->w.len != sizeof(uint64_t)))
 		return CQE_SYNDROME_LOCAL_LENGTH;
 	return 0;
@@ -211,6 +218,7 @@ static uint64_t retire(struct requester *r)
 	struct req_qp *q;
 	struct req_wqe *w;
 	uint8_t syndrome = 0;
+	bool is_news;	/* for the responder */
 
 	if (!r->retire.n)
 		return CYCLE_NEVER;
@@ -224,7 +232,8 @@ static uint64_t retire(struct requester *r)
 		return chan_stall(r->cqe);
 	if (!chan_can_push(r->credit))
 		return chan_stall(r->credit);
-	if (syndrome && !q->is_error && !chan_can_push(r->error))
+	is_news = syndrome && !q->is_error && !q->is_unacked;
+	if (is_news && !chan_can_push(r->error))
 		return chan_stall(r->error);
 	if (w->w.signaled || syndrome)
 		push_cqe(r, qpi, w, syndrome);
@@ -234,7 +243,8 @@ static uint64_t retire(struct requester *r)
 	if (syndrome && !q->is_error) {
 		r->errors++;
 		enter_error(r, qpi);
-		qp_error_push(r->error, &(struct qp_error){ .qpi = qpi });
+		if (is_news)
+			qp_error_push(r->error, &(struct qp_error){ .qpi = qpi });
 	}
 	q->head++;
 	r->n_held--;
@@ -267,8 +277,7 @@ const struct block_class requester_class = {
 	.impl = "c",
 	.size = sizeof(struct requester),
 	.fields = requester_fields,
-	.doc = "send side of reliable connections: PSNs, window, acknowledgements, retries, "
-	       "completions",
+	.doc = "send side of all QPs: PSNs, window, acknowledgements, retries, completions",
 	.build = requester_build,
 	.reset = requester_reset,
 	.step = requester_step,

@@ -54,6 +54,7 @@ struct req_qp {
 	uint8_t timer;		/* list it is on, or REQ_NO_TIMER */
 	bool is_unlimited;	/* the peer does not do end-to-end credits */
 	bool is_rnr_wait, is_retrying, has_failed, is_error;
+	bool is_unacked;	/* unreliable: a message is done when it was sent */
 	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
 	uint64_t deadline_ps;
 };
@@ -76,7 +77,7 @@ struct requester {
 	/* parameters */
 	uint32_t window, burst, writes, timeout_factor;
 	uint64_t rnr_25;
-	bool credits;
+	bool credits, long_ud_succeeds;
 	/* ports */
 	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error;
 	struct chan *job, *credit, *cqe, *dma_req, *error;
@@ -115,9 +116,9 @@ static inline bool pos_before(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) < 0;
 }
 
-/* What a send WQE opcode needs; rows that are not valid are refused. */
+/* What a send WQE opcode needs. */
 struct req_op {
-	bool is_valid;
+	uint8_t types;		/* bit 1 << enum qp_type for each that has it; others refuse it */
 	uint8_t kind;		/* enum job_kind */
 	bool has_imm;
 	bool takes_rq;		/* consumes a receive WQE of the peer */
@@ -145,7 +146,19 @@ void req_try_retire(struct requester *r, uint32_t qpi);
 
 void req_take_job_done(struct requester *r);
 
+/* ---- requester_unacked.c: UC, UD ---- */
+
+/* A datagram longer than the MTU, which counts as sent but is not (long_ud_succeeds). */
+bool req_is_unsent(const struct requester *r, const struct req_wqe *w);
+
+/* All packets before PSN 'to' were handed to the port: their messages are done. */
+void req_sent(struct requester *r, uint32_t qpi, uint32_t to);
+
 /* ---- requester_rx.c: what comes back ---- */
+
+/* All PSNs before 'to' were received; READs and ATOMICs among them must be answered first. False if
+ * one is not. */
+bool req_acknowledge(struct requester *r, uint32_t qpi, uint32_t to);
 
 /* Take one acknowledgement or response, unless the data of the one before are still going out. */
 void req_take_rx(struct requester *r);

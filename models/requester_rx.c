@@ -46,9 +46,7 @@ static void progressed(struct requester *r, uint32_t qpi)
 	req_try_retire(r, qpi);
 }
 
-/* All PSNs before 'to' were received; READs and ATOMICs among them must be answered first. False if
- * one is not. */
-static bool acknowledge(struct requester *r, uint32_t qpi, uint32_t to)
+bool req_acknowledge(struct requester *r, uint32_t qpi, uint32_t to)
 {
 	struct req_qp *q = &r->qp[qpi];
 	uint32_t before = q->una;
@@ -137,7 +135,7 @@ static void take_nak(struct requester *r, uint32_t qpi, uint32_t psn, uint32_t s
 	uint32_t code = syndrome & AETH_VALUE_MASK;
 	const struct req_wqe *w;
 
-	acknowledge(r, qpi, psn);
+	req_acknowledge(r, qpi, psn);
 	w = req_wqe(q, q->acked);
 	if (((psn - w->first_psn) & PSN_MASK) >= w->n_psn) {
 		implied_nak(r, qpi);
@@ -167,7 +165,7 @@ static void take_ack(struct requester *r, uint32_t qpi, uint32_t psn, const stru
 		r->ghosts++;
 	else if (!is_ack)
 		take_nak(r, qpi, psn, a->syndrome);
-	else if (!acknowledge(r, qpi, psn_add(psn, 1)))
+	else if (!req_acknowledge(r, qpi, psn_add(psn, 1)))
 		implied_nak(r, qpi);
 }
 
@@ -250,7 +248,7 @@ static void take_response(struct requester *r, const struct rx_pkt *m, const str
 		r->ghosts++;
 		return;
 	}
-	if (!acknowledge(r, m->qpi, m->psn)) {
+	if (!req_acknowledge(r, m->qpi, m->psn)) {
 		implied_nak(r, m->qpi);
 		return;
 	}

@@ -7,16 +7,19 @@
 #include "models/requester.h"
 
 #define OPCODES 0x13u
+#define RC (1u << QP_RC | 1u << QP_XRC)
+#define CONNECTED (RC | 1u << QP_UC)
+#define ALL (CONNECTED | 1u << QP_UD)
 #define TAG_PASS_SHIFT 24u
 
 static const struct req_op ops[OPCODES] = {
-	[MLX5_OPCODE_RDMA_WRITE] = { true, JOB_WRITE, false, false, false },
-	[MLX5_OPCODE_RDMA_WRITE_IMM] = { true, JOB_WRITE, true, true, false },
-	[MLX5_OPCODE_SEND] = { true, JOB_SEND, false, true, false },
-	[MLX5_OPCODE_SEND_IMM] = { true, JOB_SEND, true, true, false },
-	[MLX5_OPCODE_RDMA_READ] = { true, JOB_READ_REQ, false, false, true },
-	[MLX5_OPCODE_ATOMIC_CS] = { true, JOB_CMP_SWAP, false, false, true },
-	[MLX5_OPCODE_ATOMIC_FA] = { true, JOB_FETCH_ADD, false, false, true },
+	[MLX5_OPCODE_RDMA_WRITE] = { CONNECTED, JOB_WRITE, false, false, false },
+	[MLX5_OPCODE_RDMA_WRITE_IMM] = { CONNECTED, JOB_WRITE, true, true, false },
+	[MLX5_OPCODE_SEND] = { ALL, JOB_SEND, false, true, false },
+	[MLX5_OPCODE_SEND_IMM] = { ALL, JOB_SEND, true, true, false },
+	[MLX5_OPCODE_RDMA_READ] = { RC, JOB_READ_REQ, false, false, true },
+	[MLX5_OPCODE_ATOMIC_CS] = { RC, JOB_CMP_SWAP, false, false, true },
+	[MLX5_OPCODE_ATOMIC_FA] = { RC, JOB_FETCH_ADD, false, false, true },
 };
 
 const struct req_op *req_op_of(const struct req_wqe *w)
@@ -69,8 +72,8 @@ static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 	const struct req_op *op = req_op_of(w);
 
 	w->first_psn = q->send_psn;
-	w->n_psn = w->w.opcode == MLX5_OPCODE_ATOMIC_CS || w->w.opcode == MLX5_OPCODE_ATOMIC_FA
-		   ? 1 : psn_count(w->w.len, req_attr(r, qpi)->mtu);
+	w->n_psn = w->w.opcode == MLX5_OPCODE_ATOMIC_CS || w->w.opcode == MLX5_OPCODE_ATOMIC_FA ||
+		   req_is_unsent(r, w) ? 1 : psn_count(w->w.len, req_attr(r, qpi)->mtu);
 	q->issued++;
 	q->ssn = psn_add(q->ssn, 1);
 	if (!op->takes_rq)
@@ -149,11 +152,14 @@ static void send_job(struct requester *r, uint32_t qpi)
 		issue(r, qpi, w);
 	at = (q->send_psn - w->first_psn) & PSN_MASK;
 	n = job_psns(r, q, w, at);
-	push_job(r, qpi, w, at, n);
+	if (!req_is_unsent(r, w))
+		push_job(r, qpi, w, at, n);
 	q->send_psn = psn_add(q->send_psn, n);
 	q->top_psn = psn_max(q->top_psn, q->send_psn);
 	if (at + n == w->n_psn)
 		q->send++;
+	if (req_is_unsent(r, w))
+		req_sent(r, qpi, q->una);
 }
 
 uint64_t req_send(struct requester *r)
@@ -231,6 +237,8 @@ void req_take_job_done(struct requester *r)
 	if (m->tag >> TAG_PASS_SHIFT == q->pass && !q->is_error) {
 		if (m->status != XLATE_OK) {
 			fail_at(r, m->qpi, psn_add(end, PSN_MASK));
+		} else if (q->is_unacked) {
+			req_sent(r, m->qpi, psn_min(end, q->top_psn));
 		} else {
 			q->done_psn = psn_max(q->done_psn, psn_min(end, q->top_psn));
 			if (q->done_psn != q->una && q->timer == REQ_NO_TIMER)

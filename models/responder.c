@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * responder.c - the receive side of reliable connections: execution of requests, acknowledgements,
- * receives
+ * responder.c - the receive side of all QPs: execution of requests, acknowledgements, receives
  *
  * Hardware: the receive half of the transport engine: per QP the expected PSN, MSN and the message
  * in progress, the saved READs and ATOMICs (responder resources), and the receive WQE in use.
@@ -13,13 +12,14 @@
  * READs and ATOMICs execute after earlier writes of the QP were posted; responses are handed over
  * in bursts, QPs taking turns, and a repeated READ restarts its response. When every context is
  * taken the receive pipeline stops: no context waits for a packet to arrive.
- * Not modelled: UC, UD, SRQ, memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC
- * WRITE; receives posted after the QP went into Error stay.
+ * Unreliable services answer nothing and drop what they cannot execute.
+ * Not modelled: memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC WRITE; receives
+ * posted after the QP went into Error stay.
  *
  * Rate: one packet, one write and one acknowledgement a cycle; a packet takes a cycle at each port
  * it needs. Source: IBTA vol. 1, 9.7; protocol.md section 9.
- * Files: responder_exec.c (checks and execution), responder_commit.c (writes, order),
- * responder_tx.c (ACKs, responses), responder.h (state).
+ * Files: responder_exec.c (checks and execution; RC), responder_uc.c, responder_ud.c,
+ * responder_commit.c (writes, order), responder_tx.c (ACKs, responses), responder.h (state).
  */
 #include "models/packet.h"
 #include "models/responder.h"
@@ -48,8 +48,9 @@ static const struct field responder_fields[] = {
 	PARAM_BOOL(T, nak_after_rnr, false, "NAK the packets behind one that met no receive WQE",
 		   "documented: rxe does, IBTA vol. 1 9.7.5.2.8 does not"),
 	PARAM_BOOL(T, long_send_remote_op, false,
-		   "a SEND too long for its receive is a remote operational error",
-		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request"),
+		   "a SEND too long for its receive is a remote operational error (UC, UD: it ends "
+		   "the receive with a local QP operation error)",
+		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request (9.8.2.2: dropped)"),
 	PARAM_BOOL(T, recv_remote_access, false,
 		   "a WRITE refused for its key gives the receive it took a remote access error",
 		   "documented: rxe recordings; IBTA vol. 1 11.6.2: local access error"),
@@ -114,6 +115,7 @@ static void responder_build(struct block *b)
 	r->error_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ctx_links = block_alloc(b, r->contexts, sizeof(uint32_t));
 	r->ack_pool = pool_create(b, r->ack_buffers, packet_buf_size(0));
+	r->grh_pool = pool_create(b, r->contexts, RSP_GRH_BYTES);
 }
 
 static void reset_qp(struct rsp_qp *q, const struct qp_attr *a)
@@ -121,6 +123,8 @@ static void reset_qp(struct rsp_qp *q, const struct qp_attr *a)
 	uint32_t psn = a->rq_psn & PSN_MASK;
 
 	*q = (struct rsp_qp){ .epsn = psn,
+			      .type = a->type,
+			      .is_unacked = a->type == QP_UC || a->type == QP_UD,
 			      .commit_psn = psn_add(psn, PSN_MASK),
 			      .in_msg = RSP_NO_MESSAGE,
 			      .recv_syndrome = CQE_SYNDROME_WR_FLUSH,
@@ -330,8 +334,7 @@ const struct block_class responder_class = {
 	.impl = "c",
 	.size = sizeof(struct responder),
 	.fields = responder_fields,
-	.doc = "receive side of reliable connections: execution, acknowledgements, receive "
-	       "completions",
+	.doc = "receive side of all QPs: execution, acknowledgements, receive completions",
 	.build = responder_build,
 	.reset = responder_reset,
 	.step = responder_step,

@@ -31,7 +31,14 @@ enum rsp_stage {
 };
 
 /* What becomes of a packet that is not executed. */
-enum rsp_outcome { RSP_EXECUTE, RSP_ACK_AGAIN, RSP_NAK };
+enum rsp_outcome {
+	RSP_EXECUTE,
+	RSP_ACK_AGAIN,
+	RSP_NAK,
+	RSP_END_RECV	/* the receive in use ends with an error, the QP goes on */
+};
+
+#define RSP_GRH_BYTES 40u	/* in front of a datagram in its receive buffer */
 
 struct rsp_ctx {
 	struct rx_pkt m;	/* m.buf: BUF_NONE once the last write took the reference */
@@ -40,6 +47,8 @@ struct rsp_ctx {
 	uint64_t va, swap_add, compare; /* RETH, AtomicETH */
 	uint32_t rkey, dma_len, imm;
 	uint32_t off, left;	/* payload still to be written: offset in the buffer, bytes */
+	uint32_t grh_left;	/* UD: of the network header in front of it */
+	uint32_t src_qp;	/* UD */
 	uint32_t at;		/* duplicate READ: first packet of its slot asked for */
 	uint8_t stage;		/* enum rsp_stage */
 	uint8_t outcome;	/* enum rsp_outcome */
@@ -64,6 +73,8 @@ struct rsp_slot {
 
 struct rsp_qp {
 	uint32_t epsn, msn;	/* expected next; messages completed */
+	uint8_t type;		/* enum qp_type */
+	bool is_unacked;	/* unreliable: nothing is acknowledged */
 	uint32_t commit_psn, commit_msn; /* of the last packet whose effects are final */
 	/* message in progress */
 	uint8_t in_msg;		/* enum op_class, or RSP_NO_MESSAGE */
@@ -136,7 +147,7 @@ struct responder {
 		*error_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
-	struct pool *ack_pool;
+	struct pool *ack_pool, *grh_pool;
 	uint32_t n_ctx;
 	/* statistics */
 	uint64_t packets, messages, dropped, duplicates, gaps, acks_sent, naks_sent, rnr_naks;
@@ -160,6 +171,21 @@ static inline struct rsp_ctx *rsp_first_ctx(const struct responder *r, const str
 #define RSP_CLASSES (CLASS_ATOMIC + 1)
 extern const uint8_t rsp_class_access[RSP_CLASSES];
 
+/* What differs between the transport services. */
+struct rsp_service {
+	uint8_t transport;	/* of the packets that it takes: IB_RC, ... */
+	/* Look at a new packet: PSN, sequence, validity. It leaves for a port, or has its end. */
+	void (*begin)(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		      const struct opcode_info *i);
+	/* There is no receive WQE for it. */
+	void (*no_recv)(struct responder *r, struct rsp_ctx *c);
+	/* It cannot be executed: NAK code, and what a receive in use would end with. */
+	void (*refuse)(struct responder *r, struct rsp_ctx *c, uint8_t syndrome,
+		       uint8_t recv_syndrome);
+};
+extern const struct rsp_service rsp_service_uc, rsp_service_ud;
+extern const struct rsp_service *const rsp_services[];	/* by enum qp_type */
+
 /* ---- responder.c ---- */
 
 /* The QP's first packet is finished: release it and look at the next one. */
@@ -176,6 +202,20 @@ void rsp_unpark(struct responder *r, uint32_t qpi);
 /* Look at the first packet of 'qpi': PSN, opcode, rights, lengths; or go on with a parked one. */
 void rsp_run(struct responder *r, uint32_t qpi);
 
+/* Fill the context from the packet's extended headers. */
+void rsp_decode(struct responder *r, struct rsp_ctx *c, const struct opcode_info *i);
+
+/* Everything about a request that needs neither memory nor a receive WQE. */
+bool rsp_is_valid(const struct responder *r, const struct rsp_qp *q, const struct rsp_ctx *c,
+		  const struct opcode_info *i);
+
+/* A valid request goes for its receive WQE, if it needs one, and then for its range. */
+void rsp_proceed(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		 const struct opcode_info *i);
+
+/* The receive WQE in use is to be filled from its first byte on. */
+void rsp_rewind_recv(struct responder *r, struct rsp_qp *q);
+
 void rsp_take_recv(struct responder *r);
 void rsp_take_xlate(struct responder *r);
 void rsp_take_atomic(struct responder *r);
@@ -186,7 +226,29 @@ void rsp_answer(struct responder *r, struct rsp_ctx *c, enum rsp_outcome outcome
 /* NAK the packet; the QP executes nothing more. */
 void rsp_fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome, uint8_t recv_syndrome);
 
+/* ---- responder_uc.c, responder_ud.c: unreliable services ---- */
+
+/*
+ * The packet and the message that it belongs to are dropped; a receive WQE in use stays for the
+ * next.
+ */
+void rsp_drop(struct responder *r, struct rsp_ctx *c);
+
+/* What UC and UD do with a packet that cannot be executed. */
+void rsp_refuse_unreliable(struct responder *r, struct rsp_ctx *c, uint8_t syndrome,
+			   uint8_t recv_syndrome);
+
+/* Write the next piece of the network header in front of a datagram; grh_pool has a buffer. */
+void rsp_push_grh(struct responder *r, struct rsp_ctx *c, struct rsp_commit *e);
+
 /* ---- responder_commit.c: writes and their order ---- */
+
+/*
+ * A write of at most 'n' bytes to where the receive WQE in use goes on: fills the address, key,
+ * length and rights of *d, and moves on behind it.
+ */
+void rsp_recv_piece(struct responder *r, struct rsp_qp *q, struct rsp_commit *e, uint32_t n,
+		    struct dma_req *d);
 
 /* One step of the context whose turn it is: a piece of payload, or its outcome. Returns when to run
  * again. */

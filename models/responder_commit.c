@@ -59,8 +59,31 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 		e->cqe.byte_cnt = q->msg_len;
 		e->cqe.solicited = c->m.solicited;
 		e->cqe.imm = c->imm;
+		e->cqe.src_qp = c->src_qp;
 	}
 	rsp_ctx_done(r, c);
+}
+
+void rsp_recv_piece(struct responder *r, struct rsp_qp *q, struct rsp_commit *e, uint32_t n,
+		    struct dma_req *d)
+{
+	const uint8_t *segs = buf_data(r->b.sim, q->recv.buf);
+	struct wqe_seg seg;
+
+	for (;; q->sge++, q->sge_off = 0) {
+		SIM_CHECK(q->sge < q->recv.n_sge, r);
+		seg = wqe_seg_at(segs + q->sge * WQE_SEG);
+		if (q->sge_off < seg.len)
+			break;
+	}
+	d->addr = seg.addr + q->sge_off;
+	d->key = seg.lkey;
+	d->len = (uint32_t)min_u64(n, seg.len - q->sge_off);
+	d->access = ACCESS_LOCAL_WRITE;
+	q->sge_off += d->len;
+	q->room -= d->len;
+	q->msg_len += d->len;
+	e->is_to_recv = true;
 }
 
 /* Hand the next piece of payload to the DMA engine. */
@@ -74,7 +97,6 @@ static void push_piece(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 			     .is_write = 1,
 			     .cls = DMA_PAYLOAD_WRITE,
 			     .op = OP_NONE };
-	struct wqe_seg seg;
 
 	if (q->in_msg == CLASS_WRITE) {
 		d.addr = q->va;
@@ -84,22 +106,7 @@ static void push_piece(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		q->va += d.len;
 		q->left -= d.len;
 	} else {
-		const uint8_t *segs = buf_data(r->b.sim, q->recv.buf);
-
-		for (;; q->sge++, q->sge_off = 0) {
-			SIM_CHECK(q->sge < q->recv.n_sge, r);
-			seg = wqe_seg_at(segs + q->sge * WQE_SEG);
-			if (q->sge_off < seg.len)
-				break;
-		}
-		d.addr = seg.addr + q->sge_off;
-		d.key = seg.lkey;
-		d.len = (uint32_t)min_u64(c->left, seg.len - q->sge_off);
-		d.access = ACCESS_LOCAL_WRITE;
-		q->sge_off += d.len;
-		q->room -= d.len;
-		q->msg_len += d.len;
-		e->is_to_recv = true;
+		rsp_recv_piece(r, q, e, c->left, &d);
 	}
 	c->off += d.len;
 	c->left -= d.len;
@@ -122,22 +129,29 @@ uint64_t rsp_write(struct responder *r)
 	id = r->want_write.head;
 	c = &r->ctx[id];
 	q = &r->qp[c->m.qpi];
-	if (c->left && !q->is_error && !chan_can_push(r->dma_req))
+	if (c->left + c->grh_left && !q->is_error && !chan_can_push(r->dma_req))
 		return chan_stall(r->dma_req);
+	if (c->grh_left && !q->is_error && !pool_can_alloc(r->grh_pool))
+		return pool_stall(r->grh_pool);
 	qp_list_take(&r->want_write);
 	if (c->outcome == RSP_EXECUTE && q->is_error) {
 		rsp_ctx_done(r, c);
 		return r->want_write.n ? r->b.cycle + 1 : CYCLE_NEVER;
 	}
 	e = new_entry(r, c->m.qpi);
-	if (c->left)
+	if (c->grh_left)
+		rsp_push_grh(r, c, e);
+	else if (c->left)
 		push_piece(r, q, c, e);
 	else
 		e->is_done = true;
-	if (c->left) {
+	if (c->left + c->grh_left) {
 		qp_list_add(&r->want_write, id);
 	} else if (c->outcome == RSP_EXECUTE) {
 		end_packet(r, c, e);
+	} else if (c->outcome == RSP_END_RECV) {
+		end_recv(r, c->m.qpi, e);
+		rsp_ctx_done(r, c);
 	} else {
 		e->syndrome = c->syndrome;
 		e->wants_ack = e->is_end = c->outcome == RSP_ACK_AGAIN;

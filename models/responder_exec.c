@@ -35,19 +35,23 @@ void rsp_fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome, uint8_t
 	rsp_answer(r, c, RSP_NAK, syndrome);
 }
 
+/* What a receive in use ends with for a fault of the packet. */
+static uint8_t recv_end(const struct responder *r, const struct rsp_ctx *c, uint8_t syndrome)
+{
+	if (!r->qp[c->m.qpi].has_recv)
+		return CQE_SYNDROME_WR_FLUSH;
+	if (syndrome != NAK_REMOTE_ACCESS)
+		return CQE_SYNDROME_REMOTE_INVAL_REQ;
+	return r->recv_remote_access ? CQE_SYNDROME_REMOTE_ACCESS : CQE_SYNDROME_LOCAL_ACCESS;
+}
+
 /* The same, for a fault of the packet: a receive in use ends with an error of its own. */
 static void fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome)
 {
-	uint8_t in_use = CQE_SYNDROME_REMOTE_INVAL_REQ;
-
-	if (syndrome == NAK_REMOTE_ACCESS)
-		in_use = r->recv_remote_access ? CQE_SYNDROME_REMOTE_ACCESS
-					       : CQE_SYNDROME_LOCAL_ACCESS;
-	rsp_fatal(r, c, syndrome, r->qp[c->m.qpi].has_recv ? in_use : CQE_SYNDROME_WR_FLUSH);
+	rsp_fatal(r, c, syndrome, recv_end(r, c, syndrome));
 }
 
-/* Fill the context from the packet's extended headers. */
-static void decode(struct responder *r, struct rsp_ctx *c, const struct opcode_info *i)
+void rsp_decode(struct responder *r, struct rsp_ctx *c, const struct opcode_info *i)
 {
 	const struct packet *p = buf_data(r->b.sim, c->m.buf);
 	const uint8_t *bth = p->data + p->l4;
@@ -86,9 +90,8 @@ static bool write_len_ok(const struct rsp_qp *q, const struct rsp_ctx *c,
 	return i->place & OPCODE_LAST ? c->m.len == left : c->m.len < left;
 }
 
-/* Everything that needs neither memory nor a receive WQE. */
-static bool is_valid(const struct responder *r, const struct rsp_qp *q, const struct rsp_ctx *c,
-		     const struct opcode_info *i)
+bool rsp_is_valid(const struct responder *r, const struct rsp_qp *q, const struct rsp_ctx *c,
+		  const struct opcode_info *i)
 {
 	const struct qp_attr *a = rsp_attr(r, c->m.qpi);
 	bool is_first = i->place & OPCODE_FIRST;
@@ -257,13 +260,25 @@ static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 static void translate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		      const struct opcode_info *i)
 {
-	if (i->op_class == CLASS_SEND && c->m.len > q->room && !q->is_error)
-		rsp_fatal(r, c, r->long_send_remote_op ? NAK_REMOTE_OP : NAK_INVALID_REQUEST,
-			  CQE_SYNDROME_LOCAL_LENGTH);
+	if (i->op_class == CLASS_SEND && c->m.len + c->grh_left > q->room && !q->is_error)
+		rsp_services[q->type]->refuse(
+			r, c, r->long_send_remote_op ? NAK_REMOTE_OP : NAK_INVALID_REQUEST,
+			CQE_SYNDROME_LOCAL_LENGTH);
 	else if (i->op_class != CLASS_SEND && i->place & OPCODE_FIRST && c->dma_len)
 		want_xlate(r, c);
 	else
 		execute(r, q, c, i);
+}
+
+void rsp_proceed(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		 const struct opcode_info *i)
+{
+	if (i->takes_rq && !q->has_recv) {
+		c->stage = RSP_RECV;
+		qp_list_add(&r->want_recv, (uint32_t)(c - r->ctx));
+	} else {
+		translate(r, q, c, i);
+	}
 }
 
 static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
@@ -281,23 +296,33 @@ static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		rsp_answer(r, c, RSP_NAK, NAK_SEQUENCE);
 		return;
 	}
-	decode(r, c, i);
+	rsp_decode(r, c, i);
 	if (ahead < 0) {
 		duplicate(r, q, c, i);
 		return;
 	}
 	q->is_nak_sent = false;
-	if (!is_valid(r, q, c, i)) {
+	if (rsp_is_valid(r, q, c, i))
+		rsp_proceed(r, q, c, i);
+	else
 		fatal(r, c, NAK_INVALID_REQUEST);
-		return;
-	}
-	if (i->takes_rq && !q->has_recv) {
-		c->stage = RSP_RECV;
-		qp_list_add(&r->want_recv, (uint32_t)(c - r->ctx));
-		return;
-	}
-	translate(r, q, c, i);
 }
+
+static void receiver_not_ready(struct responder *r, struct rsp_ctx *c)
+{
+	r->rnr_naks++;
+	r->qp[c->m.qpi].is_nak_sent = !r->nak_after_rnr;
+	rsp_answer(r, c, RSP_NAK,
+		   (uint8_t)(AETH_RNR_NAK | (rsp_attr(r, c->m.qpi)->min_rnr & AETH_VALUE_MASK)));
+}
+
+static const struct rsp_service service_rc = {
+	.transport = IB_RC, .begin = begin, .no_recv = receiver_not_ready, .refuse = rsp_fatal
+};
+const struct rsp_service *const rsp_services[] = {
+	[QP_RC] = &service_rc, [QP_UC] = &rsp_service_uc, [QP_UD] = &rsp_service_ud,
+	[QP_XRC] = &service_rc
+};
 
 void rsp_run(struct responder *r, uint32_t qpi)
 {
@@ -308,19 +333,28 @@ void rsp_run(struct responder *r, uint32_t qpi)
 	if (c->stage == RSP_READY) {
 		execute(r, q, c, i);
 	} else if (q->is_error || !i->name || i->is_response ||
-		   (c->m.opcode & IB_TRANSPORT_MASK) != IB_RC) {
+		   (c->m.opcode & IB_TRANSPORT_MASK) != rsp_services[q->type]->transport) {
 		r->dropped++;
 		rsp_ctx_done(r, c);
 	} else {
-		begin(r, q, c, i);
+		rsp_services[q->type]->begin(r, q, c, i);
 	}
+}
+
+void rsp_rewind_recv(struct responder *r, struct rsp_qp *q)
+{
+	const uint8_t *segs = buf_data(r->b.sim, q->recv.buf);
+
+	q->sge = q->sge_off = 0;
+	q->room = 0;
+	for (uint32_t i = 0; i < q->recv.n_sge; i++)
+		q->room += wqe_seg_at(segs + i * WQE_SEG).len;
 }
 
 /* The receive WQE that a packet or the flush waits for. */
 void rsp_take_recv(struct responder *r)
 {
 	const struct rq_rsp *m = rq_rsp_peek(r->rq_rsp);
-	const uint8_t *segs;
 	struct rsp_qp *q;
 	struct rsp_ctx *c;
 
@@ -330,13 +364,8 @@ void rsp_take_recv(struct responder *r)
 	q->has_recv = m->buf != BUF_NONE;
 	q->rq_free = m->free_wqe;
 	q->recv = *m;
-	q->sge = q->sge_off = 0;
-	q->room = 0;
-	if (q->has_recv) {
-		segs = buf_data(r->b.sim, m->buf);
-		for (uint32_t i = 0; i < m->n_sge; i++)
-			q->room += wqe_seg_at(segs + i * WQE_SEG).len;
-	}
+	if (q->has_recv)
+		rsp_rewind_recv(r, q);
 	c = q->ctx_head == RSP_CTX_NONE ? NULL : rsp_first_ctx(r, q);
 	if (!c || c->stage != RSP_RECV) {
 		q->is_flush_wait = false;
@@ -345,11 +374,7 @@ void rsp_take_recv(struct responder *r)
 	} else if (q->has_recv) {
 		translate(r, q, c, &opcode_info[c->m.opcode]);
 	} else {
-		r->rnr_naks++;
-		q->is_nak_sent = !r->nak_after_rnr;
-		rsp_answer(
-			r, c, RSP_NAK,
-			(uint8_t)(AETH_RNR_NAK | (rsp_attr(r, m->qpi)->min_rnr & AETH_VALUE_MASK)));
+		rsp_services[q->type]->no_recv(r, c);
 	}
 	chan_pop(r->rq_rsp);
 }
@@ -358,14 +383,17 @@ void rsp_take_xlate(struct responder *r)
 {
 	const struct xlate_rsp *m = xlate_rsp_peek(r->xlate_rsp);
 	struct rsp_ctx *c;
+	struct rsp_qp *q;
 
 	if (!m)
 		return;
 	c = &r->ctx[m->tag];
+	q = &r->qp[c->m.qpi];
 	if (m->status != XLATE_OK)
-		fatal(r, c, NAK_REMOTE_ACCESS);
+		rsp_services[q->type]->refuse(r, c, NAK_REMOTE_ACCESS,
+					  recv_end(r, c, NAK_REMOTE_ACCESS));
 	else
-		execute(r, &r->qp[c->m.qpi], c, &opcode_info[c->m.opcode]);
+		execute(r, q, c, &opcode_info[c->m.opcode]);
 	chan_pop(r->xlate_rsp);
 }
 

@@ -42,6 +42,8 @@ void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint
 {
 	struct rsp_qp *q = &r->qp[qpi];
 
+	if (q->is_unacked)
+		return;
 	if (q->is_ack_due && q->ack_syndrome && !syndrome && psn_diff(psn, q->ack_psn) < 0)
 		return;
 	q->is_ack_due = true;
