@@ -219,6 +219,7 @@ static void make_phys(struct bench *e, struct op *o)
 	if (o->req.addr / PAGE_4K == (o->req.addr + o->req.len - 1) / PAGE_4K) {
 		o->req.addr = space_pa(&e->space, o->req.addr, NULL);
 		o->req.key = KEY_PHYS;
+		o->req.cls = o->req.is_write ? DMA_CQE : DMA_WQE;	/* payload is always translated */
 	}
 }
 
@@ -308,10 +309,15 @@ static void dma_engine_bad_key_does_nothing(void)
 	o->want_status = XLATE_BAD_PD;
 	memset(o->want, 0xee, 5000);	/* the buffer stays as it was */
 	send(&e, 1, o);
+	o = transfer(&e, 1, true, 0, 8);	/* the program's key happens to be the mark of a bus address */
+	memset(e.client[1].flat, 0, 8);
+	o->req.key = KEY_PHYS;
+	o->want_status = XLATE_BAD_KEY;
+	send(&e, 1, o);
 	send(&e, 1, transfer(&e, 1, true, 100, 10));	/* and what follows is done */
 	send(&e, 1, transfer(&e, 1, false, 90, 30));
 	tb_run(&e.t);
-	CU_ASSERT_EQUAL(tb_stat(&e.t, "errors"), 2);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "errors"), 3);
 	CU_ASSERT_EQUAL(e.misread, 0);
 	CU_ASSERT_FALSE(differs(&e));
 	bench_end(&e);
