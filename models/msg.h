@@ -19,7 +19,7 @@
 #undef FA
 
 #define OP_NONE 0u		/* no oplog row */
-#define KEY_PHYS 0xffffffffu	/* dma_req: the address is a bus address, no translation */
+#define KEY_PHYS 0xffffffffu	/* dma_req: a bus address, no translation; not with payload or atomics */
 
 /*
  * CPU_COPY is a store whose 'len' bytes come from memory: from the physical address in data[0..7] (little-endian;
