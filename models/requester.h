@@ -47,6 +47,7 @@ struct req_qp {
 			      last restart */
 	uint32_t restart_psn;	/* where the current pass started */
 	uint32_t n_rd_atomic;	/* READs and ATOMICs issued and not answered */
+	uint32_t n_writing;	/* READs and ATOMICs with response data on the way to memory */
 	uint32_t ssn, lsn; /* sequence number of the message issued last; the limit (end-to-end
 			      credits) */
 	uint8_t retry_left, rnr_left;

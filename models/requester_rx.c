@@ -188,11 +188,15 @@ static bool is_next_response(const struct requester *r, const struct req_wqe *w,
 /* The last write of data for the WQE at 'pos' may have ended, and with it the WQE. */
 static void write_ended(struct requester *r, uint32_t qpi, uint32_t pos)
 {
-	const struct req_qp *q = &r->qp[qpi];
+	struct req_qp *q = &r->qp[qpi];
 	struct req_wqe *w = req_wqe(q, pos);
 
-	if (--w->n_dma == 0 && pos_before(pos, q->acked))
+	if (--w->n_dma)
+		return;
+	q->n_writing--;
+	if (pos_before(pos, q->acked))
 		oplog_mark(req_oplog(r), w->w.op, OP_ACK, r->b.now_ps);
+	req_kick(r, qpi);
 	req_try_retire(r, qpi);
 }
 
@@ -223,7 +227,7 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 		s->off = 0;
 		s->left = ATOMIC_BYTES;
 	}
-	w->n_dma++;
+	q->n_writing += w->n_dma++ == 0;
 	r->responses++;
 	q->una = psn_add(q->una, 1);
 	if (q->una == psn_add(w->first_psn, w->n_psn)) {

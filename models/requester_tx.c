@@ -35,7 +35,7 @@ static bool may_issue(const struct requester *r, uint32_t qpi, const struct req_
 	const struct req_qp *q = &r->qp[qpi];
 	const struct req_op *op = req_op_of(w);
 
-	if (w->w.fence && q->n_rd_atomic)
+	if (w->w.fence && (q->n_rd_atomic || q->n_writing))
 		return false;
 	if (op->is_answered && q->n_rd_atomic >= req_attr(r, qpi)->rd_atomic)
 		return false;
