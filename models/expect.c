@@ -14,15 +14,18 @@
 
 #define BLOCK 4096u
 
-__attribute__((format(printf, 4, 5))) static void fail(struct expect_result *r, const struct trace *t,
-						       const struct trace_expect *x, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void fail(struct expect_result *r,
+						       const struct trace *t,
+						       const struct trace_expect *x,
+						       const char *fmt, ...)
 {
 	struct expect_failure *f;
 	va_list ap;
 	int n;
 
 	if ((r->n_failures & (r->n_failures - 1)) == 0)
-		r->failures = x_realloc(r->failures, (r->n_failures ? 2 * r->n_failures : 1) * sizeof(*f));
+		r->failures = x_realloc(r->failures,
+					(r->n_failures ? 2 * r->n_failures : 1) * sizeof(*f));
 	f = &r->failures[r->n_failures++];
 	f->line = x->line;
 	n = snprintf(f->text, EXPECT_TEXT, "%s:%u: ", t->path, x->line);
@@ -35,40 +38,48 @@ __attribute__((format(printf, 4, 5))) static void fail(struct expect_result *r, 
 
 /* ---- completions ---- */
 
-static void check_status(struct expect_result *r, const struct trace *t, const struct trace_expect *x)
+static void check_status(struct expect_result *r, const struct trace *t,
+			 const struct trace_expect *x)
 {
-	const char *host = t->hosts[x->host].name, *qp = t->qps[x->qp].name, *want = wc_status_names[x->status];
+	const char *host = t->hosts[x->host].name, *qp = t->qps[x->qp].name,
+		   *want = wc_status_names[x->status];
 
 	if (x->was_seen && !x->has_failed)
 		return;
 	if (x->seen && x->has_failed)
-		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, got %s", host, qp, x->id, want,
-		     wc_status_names[x->got]);
+		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, got %s", host, qp, x->id,
+		     want, wc_status_names[x->got]);
 	else if (x->seen)
-		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, but not all of it was completed (%u were)", host, qp,
-		     x->id, want, x->seen);
+		fail(r, t, x,
+		     "expected %s.%s id=%" PRIu64
+		     " status=%s, but not all of it was completed (%u were)",
+		     host, qp, x->id, want, x->seen);
 	else
-		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, got no completion", host, qp, x->id, want);
+		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, got no completion", host,
+		     qp, x->id, want);
 }
 
-static void check_error(struct expect_result *r, const struct trace *t, const struct trace_expect *x)
+static void check_error(struct expect_result *r, const struct trace *t,
+			const struct trace_expect *x)
 {
 	if (!x->was_seen || x->has_failed)
-		fail(r, t, x, "expected the post of %s.%s id=%" PRIu64 " to be refused, but %s", t->hosts[x->host].name,
-		     t->qps[x->qp].name, x->id, x->seen ? "it was completed" : "it was not");
+		fail(r, t, x, "expected the post of %s.%s id=%" PRIu64 " to be refused, but %s",
+		     t->hosts[x->host].name, t->qps[x->qp].name, x->id,
+		     x->seen ? "it was completed" : "it was not");
 }
 
 static void check_none(struct expect_result *r, const struct trace *t, const struct trace_expect *x)
 {
 	if (x->has_failed)
-		fail(r, t, x, "expected no completion of %s.%s id=%" PRIu64 ", got %s", t->hosts[x->host].name,
-		     t->qps[x->qp].name, x->id, wc_status_names[x->got]);
+		fail(r, t, x, "expected no completion of %s.%s id=%" PRIu64 ", got %s",
+		     t->hosts[x->host].name, t->qps[x->qp].name, x->id, wc_status_names[x->got]);
 }
 
 /* ---- memory ---- */
 
 /* The bytes that the left side is to have, from byte 'off' of it on. */
-static void wanted_bytes(const struct system *s, const struct trace_expect *x, uint64_t off, uint8_t *to, uint64_t n)
+static void wanted_bytes(const struct system *s, const struct trace_expect *x, uint64_t off,
+			 uint8_t *to, uint64_t n)
 {
 	const struct trace_mr *m = &s->trace->mrs[x->mr];
 
@@ -104,8 +115,9 @@ static void check_mem(struct expect_result *r, const struct system *s, const str
 	}
 	if (n_bad)
 		fail(r, s->trace, x,
-		     "memory of host %s, %s:%" PRIu64 ":%" PRIu64 ": %" PRIu64 " bytes differ, first at %s:%" PRIu64
-		     ": 0x%02x, expected 0x%02x", s->trace->hosts[x->host].name, s->trace->mrs[x->mr].name, x->off, x->len,
+		     "memory of host %s, %s:%" PRIu64 ":%" PRIu64 ": %" PRIu64
+		     " bytes differ, first at %s:%" PRIu64 ": 0x%02x, expected 0x%02x",
+		     s->trace->hosts[x->host].name, s->trace->mrs[x->mr].name, x->off, x->len,
 		     n_bad, s->trace->mrs[x->mr].name, x->off + first, got1, want1);
 }
 
@@ -135,7 +147,8 @@ static bool check_stat(struct expect_result *r, const struct system *s, const st
 	if (!stats_find(sim, x->text, &v))
 		return stats_unknown(sim, x->text, s->trace->path, x->line, e);
 	if (!compare(v, x->op, x->value))
-		fail(r, s->trace, x, "expected %s %s %" PRIu64 ", got %" PRIu64, x->text, x->op, x->value, v);
+		fail(r, s->trace, x, "expected %s %s %" PRIu64 ", got %" PRIu64, x->text, x->op,
+		     x->value, v);
 	return true;
 }
 
@@ -173,7 +186,8 @@ static int by_line(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-bool expect_evaluate(const struct system *s, const struct sim *sim, struct expect_result *out, struct err *e)
+bool expect_evaluate(const struct system *s, const struct sim *sim, struct expect_result *out,
+		     struct err *e)
 {
 	*out = (struct expect_result){ .n_expects = s->trace->n_expects };
 	for (uint32_t i = 0; i < s->trace->n_expects; i++) {

@@ -22,10 +22,11 @@ struct expect_result {
 };
 
 /*
- * Evaluate every `expect` of the trace after the run; 'sim' is asked for statistics. False with 'e' set when one
- * cannot be evaluated (no such statistic). Free with expect_release.
+ * Evaluate every `expect` of the trace after the run; 'sim' is asked for statistics. False with 'e'
+ * set when one cannot be evaluated (no such statistic). Free with expect_release.
  */
-bool expect_evaluate(const struct system *s, const struct sim *sim, struct expect_result *out, struct err *e);
+bool expect_evaluate(const struct system *s, const struct sim *sim, struct expect_result *out,
+		     struct err *e);
 void expect_release(struct expect_result *r);
 
 #endif

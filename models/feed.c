@@ -2,10 +2,10 @@
 /*
  * feed.c - hands the records of the trace to the hosts, as they are read
  *
- * No hardware: the program text that the CPUs run. One record a cycle, in file order, to the host that it is
- * for; records are held in slots (recs.h) until their last post, at most TRACE_WINDOW of them, so the trace is
- * read as far ahead as that. What was read before time 0 does not come this way (setup.c). A mistake in the
- * trace stops the run.
+ * No hardware: the program text that the CPUs run. One record a cycle, in file order, to the host
+ * that it is for; records are held in slots (recs.h) until their last post, at most TRACE_WINDOW of
+ * them, so the trace is read as far ahead as that. What was read before time 0 does not come this
+ * way (setup.c). A mistake in the trace stops the run.
  */
 #include "models/msg.h"
 #include "models/setup.h"

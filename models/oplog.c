@@ -2,9 +2,9 @@
 /*
  * oplog.c - rows of milestones: opened at the post, marked on the way, handed out at the poll
  *
- * Observation only. A handle carries a generation, so a mark by a packet that outlived its request (a late
- * duplicate) cannot touch the row's next user. Rows closed at a time stamp are handed out when time has moved
- * on: which block of that time stamp stepped first cannot show.
+ * Observation only. A handle carries a generation, so a mark by a packet that outlived its request
+ * (a late duplicate) cannot touch the row's next user. Rows closed at a time stamp are handed out
+ * when time has moved on: which block of that time stamp stepped first cannot show.
  */
 #include "models/oplog.h"
 
@@ -28,7 +28,7 @@ struct slot {
 /* A closed row that waits for its time stamp to end. */
 struct closed {
 	uint32_t host, qp, row;
-	uint32_t seq;		/* order of closing at this time stamp: within a QP it is the CPU's */
+	uint32_t seq; /* order of closing at this time stamp: within a QP it is the CPU's */
 };
 
 struct oplog {
@@ -190,7 +190,10 @@ void oplog_close(struct oplog *l, uint32_t op, uint8_t status, uint64_t now_ps)
 	}
 	l->closed_ps = now_ps;
 	l->closed[l->n_closed] = (struct closed){
-		.host = s->row.host, .qp = s->row.qp, .row = (op & ROW_MASK) - 1, .seq = l->n_closed,
+		.host = s->row.host,
+		.qp = s->row.qp,
+		.row = (op & ROW_MASK) - 1,
+		.seq = l->n_closed,
 	};
 	l->n_closed++;
 }

@@ -2,10 +2,11 @@
 /*
  * oplog.h - when each work request passed each milestone
  *
- * Observation only: no model reads it. The workload opens a row at the post and closes it at the poll;
- * the blocks on the way mark milestones by the row's handle, which travels in messages and packets beside
- * the hardware's own fields. Rows are recycled after they were closed, so memory follows the requests in
- * flight. Marks at one edge from several blocks touch different milestones, so step order cannot matter.
+ * Observation only: no model reads it. The workload opens a row at the post and closes it at the
+ * poll; the blocks on the way mark milestones by the row's handle, which travels in messages and
+ * packets beside the hardware's own fields. Rows are recycled after they were closed, so memory
+ * follows the requests in flight. Marks at one edge from several blocks touch different milestones,
+ * so step order cannot matter.
  */
 #ifndef MODELS_OPLOG_H
 #define MODELS_OPLOG_H
@@ -14,10 +15,10 @@
 #include <stdint.h>
 
 /*
- * In order. PAYLOAD ends the first pass and RETRY starts the final one; FIRST_BIT and LAST_BIT are of the
- * final pass. REMOTE: the responder executed the last packet of the message (READ and ATOMIC: last bit of
- * the last response packet reached the requester). ACK: the requester took the acknowledgement (READ,
- * ATOMIC: the response was put into the posted queue).
+ * In order. PAYLOAD ends the first pass and RETRY starts the final one; FIRST_BIT and LAST_BIT are
+ * of the final pass. REMOTE: the responder executed the last packet of the message (READ and
+ * ATOMIC: last bit of the last response packet reached the requester). ACK: the requester took the
+ * acknowledgement (READ, ATOMIC: the response was put into the posted queue).
  */
 enum milestone {
 	OP_POST,
@@ -65,21 +66,26 @@ void oplog_destroy(struct oplog *l);
 void oplog_attach(struct oplog *l, struct oplog_sink *s);
 
 /*
- * A row for a request posted at 'now_ps': what is known of it is copied from *what (times are ignored).
- * Returns its handle. Memory grows with the rows open at a time.
+ * A row for a request posted at 'now_ps': what is known of it is copied from *what (times are
+ * ignored). Returns its handle. Memory grows with the rows open at a time.
  */
 uint32_t oplog_open(struct oplog *l, const struct op_row *what, uint64_t now_ps);
 
 /* An open row, to set what only its completion tells; good until the next call. */
 struct op_row *oplog_row(struct oplog *l, uint32_t op);
 
-/* The completion was polled at 'now_ps'. Marks made at the same time stamp still count; later ones are ignored. */
+/*
+ * The completion was polled at 'now_ps'. Marks made at the same time stamp still count; later ones
+ * are ignored.
+ */
 void oplog_close(struct oplog *l, uint32_t op, uint8_t status, uint64_t now_ps);
 
 /* Hand what was closed last to the sinks; at the end of a run. */
 void oplog_flush(struct oplog *l);
 
-/* Clamp the milestones of a row: after this the differences of neighbours sum to OP_POLL - OP_POST. */
+/*
+ * Clamp the milestones of a row: after this the differences of neighbours sum to OP_POLL - OP_POST.
+ */
 void oplog_clamp(struct op_row *r);
 
 /* Mark milestone 'm' of row 'op' at 'now_ps', replacing an earlier mark. OP_NONE is ignored. */

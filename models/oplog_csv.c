@@ -10,8 +10,9 @@
 
 #define LINE_BYTES 1024u
 
-const char *const milestone_names[] = { "post",	     "doorbell", "fetch",  "translate", "payload", "retry",
-					"first_bit", "last_bit", "remote", "ack",	"cqe",	   "poll", NULL };
+const char *const milestone_names[] = { "post",  "doorbell",  "fetch",    "translate", "payload",
+					"retry", "first_bit", "last_bit", "remote",    "ack",
+					"cqe",   "poll",      NULL };
 _Static_assert(ARRAY_LEN(milestone_names) == OP_MILESTONES + 1, "a name for each milestone");
 
 /* ---- one line ---- */

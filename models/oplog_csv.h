@@ -2,9 +2,10 @@
 /*
  * oplog_csv.h - ops.csv and recvs.csv: a row for each work request that ended, as it ends
  *
- * ops.csv: host,qp,id,rep,opcode,bytes,status, t_*_ps of the twelve milestones (clamped, so in order), latency_ps,
- * stage_*_ps of the eleven stages, whose sum is latency_ps. A stage is named after the milestone that ends it.
- * recvs.csv: host,qp,id,opcode,bytes,status, t_post_ps,t_cqe_ps,t_poll_ps; bytes are those received.
+ * ops.csv: host,qp,id,rep,opcode,bytes,status, t_*_ps of the twelve milestones (clamped, so in
+ * order), latency_ps, stage_*_ps of the eleven stages, whose sum is latency_ps. A stage is named
+ * after the milestone that ends it. recvs.csv: host,qp,id,opcode,bytes,status,
+ * t_post_ps,t_cqe_ps,t_poll_ps; bytes are those received.
  */
 #ifndef MODELS_OPLOG_CSV_H
 #define MODELS_OPLOG_CSV_H

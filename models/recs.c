@@ -9,7 +9,7 @@
 
 #define CHUNK_BITS 10u
 #define CHUNK (1u << CHUNK_BITS)
-#define DEP_BITS 5u		/* of a node: number of the dependency; above, the record's handle */
+#define DEP_BITS 5u /* of a node: number of the dependency; above, the record's handle */
 _Static_assert(MAX_AFTER <= 1u << DEP_BITS, "dependencies fit a node");
 
 void recs_init(struct recs *r, uint32_t n_hosts)
@@ -43,7 +43,8 @@ void recs_destroy(struct recs *r)
 
 bool recs_can_alloc(const struct recs *r, uint64_t now_ps)
 {
-	return r->n_slots < r->window || (r->free_head && rec_at(r, r->free_head)->usable_ps <= now_ps);
+	return r->n_slots < r->window ||
+	       (r->free_head && rec_at(r, r->free_head)->usable_ps <= now_ps);
 }
 
 static uint32_t slot_new(struct recs *r)
@@ -75,7 +76,9 @@ uint32_t rec_alloc(struct recs *r, uint32_t n_seg, uint32_t n_dep, uint64_t now_
 		ext = x_realloc(ext, need);
 		ext_size = need;
 	}
-	*c = (struct rec){ .is_used = true, .seq = r->next_seq++, .ext = ext, .ext_size = ext_size };
+	*c = (struct rec){
+		.is_used = true, .seq = r->next_seq++, .ext = ext, .ext_size = ext_size
+	};
 	c->seg = c->seg0;
 	c->dep = c->dep0;
 	if (n_seg > REC_INLINE_SEGS || n_dep > REC_INLINE_DEPS) {
@@ -148,7 +151,9 @@ uint32_t ticket_open(struct recs *r, uint32_t host, uint64_t id, uint64_t n)
 		i = r->n_tickets++;
 	}
 	live_make_room(r, l);
-	r->tickets[i] = (struct ticket){ .id = id, .left = n, .host = host, .live = l->n, .expect = TICKET_NONE };
+	r->tickets[i] = (struct ticket){
+		.id = id, .left = n, .host = host, .live = l->n, .expect = TICKET_NONE
+	};
 	l->v[l->n++] = (struct live){ .id = id, .ticket = i };
 	return i;
 }

@@ -2,10 +2,11 @@
 /*
  * recs.h - records of the trace between the feed that reads them and the workloads that run them
  *
- * A record is held from its reading to its last post. What outlives it, until its completions are polled, is a
- * ticket: who waits for it, and which `expect`s speak of it. So memory follows the window and the requests in
- * flight. A record dropped at one edge makes room from the next time stamp on, and a dependency met at one edge
- * counts from the next time stamp on, so the order of steps within an edge cannot matter.
+ * A record is held from its reading to its last post. What outlives it, until its completions are
+ * polled, is a ticket: who waits for it, and which `expect`s speak of it. So memory follows the
+ * window and the requests in flight. A record dropped at one edge makes room from the next time
+ * stamp on, and a dependency met at one edge counts from the next time stamp on, so the order of
+ * steps within an edge cannot matter.
  */
 #ifndef MODELS_RECS_H
 #define MODELS_RECS_H
@@ -52,7 +53,9 @@ struct rec {
 	uint8_t mem_byte;	/* MEM without bytes: what is stored */
 	uint32_t flags;		/* WR_* */
 	uint32_t line;
-	uint32_t host, qpi;
+	uint32_t host;
+	uint32_t qpi;		/* RECV: receive queue (verbs.h) */
+	uint32_t dest_host, dest_qpn, qkey; /* UD */
 	uint32_t mr, rmr;	/* indices in the trace; rmr TRACE_NONE: raddr does not wrap */
 	uint32_t ticket;
 	uint32_t imm, inv_key, rkey;
@@ -83,7 +86,9 @@ struct ticket {
 	uint32_t link;		/* next free + 1 */
 };
 
-/* Tickets of a host that are open, by rising id; closed ones stay as gaps until the list is packed. */
+/*
+ * Tickets of a host that are open, by rising id; closed ones stay as gaps until the list is packed.
+ */
 struct live {
 	uint64_t id;
 	uint32_t ticket;
@@ -107,7 +112,7 @@ struct recs {
 	uint32_t *expects;	/* indices in trace->expects of those about an id, by host and id */
 	uint32_t n_expects;
 	uint32_t *expect_at;	/* a host: the first of them whose id has not been read yet */
-	uint32_t *late;		/* trace from a pipe: next `expect` about the same record + 1, by index in trace->expects */
+	uint32_t *late;		/* pipes: next `expect` of the same record + 1, by index in trace */
 	uint32_t n_known;	/* of trace->expects, looked at */
 	struct block *feed;	/* to be woken when a record goes; NULL until it is built */
 	bool is_starved;	/* the feed waits for room */
@@ -131,7 +136,10 @@ static inline struct rec *rec_at(const struct recs *r, uint32_t handle)
 /* True when another record may be held at 'now_ps'. Pure. */
 bool recs_can_alloc(const struct recs *r, uint64_t now_ps);
 
-/* Take a slot with room for so many segments and dependencies; the caller has checked recs_can_alloc(). */
+/*
+ * Take a slot with room for so many segments and dependencies; the caller has checked
+ * recs_can_alloc().
+ */
 uint32_t rec_alloc(struct recs *r, uint32_t n_seg, uint32_t n_dep, uint64_t now_ps);
 
 /* Drop a record; 'by' is the block that does, NULL before time 0. */
@@ -155,7 +163,7 @@ uint32_t ticket_done(struct recs *r, uint32_t ticket);
 /* The record of a node, whose dependency is now met; *node moves on. */
 uint32_t ticket_next_waiter(struct recs *r, uint32_t *node);
 
-/* ---- the records that can run, earliest start first, then file order: a pairing heap through the records ---- */
+/* ---- records that can run, earliest start first, then file order: a pairing heap ---- */
 
 void ready_push(struct recs *r, uint32_t *root, uint32_t handle);
 uint32_t ready_pop(struct recs *r, uint32_t *root);

@@ -91,8 +91,8 @@ static const char *human(uint64_t v, const char *const *units, uint64_t step, ch
 	if (scale == 1)
 		snprintf(buf, TEXT, "%" PRIu64 " %s", v, units[0]);
 	else
-		snprintf(buf, TEXT, "%.*f %s", v / scale >= 100 ? 1 : v / scale >= 10 ? 2 : 3, (double)v / (double)scale,
-			 units[u]);
+		snprintf(buf, TEXT, "%.*f %s", 3 - (v / scale >= 10) - (v / scale >= 100),
+			 (double)v / (double)scale, units[u]);
 	return buf;
 }
 
@@ -130,13 +130,16 @@ static void print_op(const struct report_op *o, const char *name, FILE *f)
 
 	fprintf(f, "%-24s %9" PRIu64 " %7" PRIu64, name, o->n, o->errors);
 	if (o->n == 0) {
-		fprintf(f, " %11s %10s %10s %10s %10s %11s %11s\n", "-", "-", "-", "-", "-", "-", "-");
+		fprintf(f, " %11s %10s %10s %10s %10s %11s %11s\n", "-", "-", "-", "-", "-", "-",
+			"-");
 		return;
 	}
 	fprintf(f, " %11s %10s %10s %10s %10s %11s %11s\n", human_bytes(o->bytes, b[0]),
-		human_time(hist_mean(&o->latency), b[1]), human_time(hist_quantile(&o->latency, P50_PPM), b[2]),
-		human_time(hist_quantile(&o->latency, P99_PPM), b[3]), human_time(o->latency.max, b[4]),
-		human_bps(report_goodput_bps(o), b[5]), human_rate(report_rate_hz(o), b[6]));
+		human_time(hist_mean(&o->latency), b[1]),
+		human_time(hist_quantile(&o->latency, P50_PPM), b[2]),
+		human_time(hist_quantile(&o->latency, P99_PPM), b[3]),
+		human_time(o->latency.max, b[4]), human_bps(report_goodput_bps(o), b[5]),
+		human_rate(report_rate_hz(o), b[6]));
 }
 
 /* The stages of up to MAX_COLUMNS operations beside each other. */
@@ -147,13 +150,15 @@ static void print_stages(const struct report *r, const unsigned *ops, unsigned n
 
 	fprintf(f, "\n%-14s", "mean of stage");
 	for (unsigned i = 0; i < n; i++) {
-		fprintf(f, " %*s", (int)max_u64(12, strlen(wr_opcode_names[ops[i]])), wr_opcode_names[ops[i]]);
+		fprintf(f, " %*s", (int)max_u64(12, strlen(wr_opcode_names[ops[i]])),
+			wr_opcode_names[ops[i]]);
 		report_stage_means(&r->ops[ops[i]], mean[i]);
 	}
 	for (unsigned m = 0; m <= REPORT_STAGES; m++) {
 		fprintf(f, "\n%-14s", m < REPORT_STAGES ? milestone_names[m + 1] : "latency");
 		for (unsigned i = 0; i < n; i++) {
-			uint64_t ps = m < REPORT_STAGES ? mean[i][m] : hist_mean(&r->ops[ops[i]].latency);
+			uint64_t ps =
+				m < REPORT_STAGES ? mean[i][m] : hist_mean(&r->ops[ops[i]].latency);
 
 			fprintf(f, " %*s", (int)max_u64(12, strlen(wr_opcode_names[ops[i]])),
 				ps ? human_time(ps, b) : "-");
@@ -167,8 +172,8 @@ void report_print(const struct report *r, FILE *f)
 	unsigned ops[WR_OPCODES], n = 0;
 	char b[TEXT];
 
-	fprintf(f, "%-24s %9s %7s %11s %10s %10s %10s %10s %11s %11s\n", "operation", "requests", "errors", "bytes",
-		"mean", "p50", "p99", "max", "goodput", "rate");
+	fprintf(f, "%-24s %9s %7s %11s %10s %10s %10s %10s %11s %11s\n", "operation", "requests",
+		"errors", "bytes", "mean", "p50", "p99", "max", "goodput", "rate");
 	for (unsigned i = 0; i < WR_OPCODES; i++) {
 		if (r->ops[i].n + r->ops[i].errors == 0)
 			continue;
@@ -177,8 +182,8 @@ void report_print(const struct report *r, FILE *f)
 			ops[n++] = i;
 	}
 	if (r->recvs)
-		fprintf(f, "%-24s %9" PRIu64 " %7" PRIu64 " %11s\n", "receives", r->recvs - r->recv_errors, r->recv_errors,
-			human_bytes(r->recv_b, b));
+		fprintf(f, "%-24s %9" PRIu64 " %7" PRIu64 " %11s\n", "receives",
+			r->recvs - r->recv_errors, r->recv_errors, human_bytes(r->recv_b, b));
 	for (unsigned i = 0; i < n; i += MAX_COLUMNS)
 		print_stages(r, ops + i, (unsigned)min_u64(MAX_COLUMNS, n - i), f);
 }

@@ -33,7 +33,9 @@ void report_init(struct report *r);
 /* Means of the stages, rounded so that they sum to the mean latency (rounded down). */
 void report_stage_means(const struct report_op *o, uint64_t mean_ps[REPORT_STAGES]);
 
-/* Payload bits and requests a second, from the first post to the last poll; 0 when no time passed. */
+/*
+ * Payload bits and requests a second, from the first post to the last poll; 0 when no time passed.
+ */
 uint64_t report_goodput_bps(const struct report_op *o);
 uint64_t report_rate_hz(const struct report_op *o);
 

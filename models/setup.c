@@ -2,9 +2,9 @@
 /*
  * setup.c - from a trace's set-up records to hosts, their memory and their NICs' set-up
  *
- * Large pages are mapped first, so that MRs of different page sizes may overlap in any order; keys and numbers
- * that the trace gives are taken before any is assigned. PDs are numbered per system: 1 + host for the default
- * PD of a host, then those of the trace.
+ * Large pages are mapped first, so that MRs of different page sizes may overlap in any order; keys
+ * and numbers that the trace gives are taken before any is assigned. PDs are numbered per system:
+ * from 1 the default PDs of the hosts, then those of the trace.
  */
 #include "models/setup.h"
 
@@ -26,11 +26,10 @@ static bool unsupported(const struct trace *t, unsigned line, const char *what, 
 static bool check_support(const struct trace *t, struct err *e)
 {
 	if (t->n_hosts > MAX_HOSTS)
-		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts", MAX_HOSTS);
+		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts",
+			       MAX_HOSTS);
 	if (t->n_mws)
 		return unsupported(t, t->mws[0].line, "memory windows", e);
-	if (t->n_srqs)
-		return unsupported(t, t->srqs[0].line, "shared receive queues", e);
 	for (uint32_t i = 0; i < t->n_cqs; i++)
 		if (t->cqs[i].is_event)
 			return unsupported(t, t->cqs[i].line, "a CQ with mode=event", e);
@@ -42,10 +41,11 @@ static bool check_support(const struct trace *t, struct err *e)
 		char what[64];
 
 		snprintf(what, sizeof(what), "a QP of type %s", type_names[q->type & 3]);
-		if (q->type != QP_RC)
+		if (q->type == QP_XRC)
 			return unsupported(t, q->line, what, e);
 		if (q->state != QPS_RTS)
-			return unsupported(t, q->line, "a QP that starts in a state other than RTS", e);
+			return unsupported(t, q->line, "a QP that starts in a state other than RTS",
+					   e);
 	}
 	return true;
 }
@@ -73,7 +73,7 @@ static void create_host(struct system *s, uint32_t i)
 	const struct trace_host *th = &t->hosts[i];
 	struct host *h = &s->hosts[i];
 	char name[32];
-	uint32_t n_qp = 0, n_cq = 0;
+	uint32_t n_qp = 0, n_cq = 0, n_srq = 0;
 
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
 	h->nic = x_calloc(1, sizeof(*h->nic));
@@ -96,7 +96,9 @@ static void create_host(struct system *s, uint32_t i)
 		n_qp += t->qps[k].host == i;
 	for (uint32_t k = 0; k < t->n_cqs; k++)
 		n_cq += t->cqs[k].host == i;
-	verbs_open(h, mpt_size(t, i), n_qp, n_cq + n_qp);
+	for (uint32_t k = 0; k < t->n_srqs; k++)
+		n_srq += t->srqs[k].host == i;
+	verbs_open(h, mpt_size(t, i), n_qp, n_cq + n_qp, n_srq);
 }
 
 /* ---- memory regions ---- */
@@ -114,9 +116,11 @@ static bool map_pages(struct system *s, struct err *e)
 		for (uint32_t i = 0; i < s->trace->n_mrs; i++) {
 			const struct trace_mr *m = &s->trace->mrs[i];
 
-			if (m->page == sizes[p] && !space_map(s->hosts[m->host].space, m->va, m->len, m->page))
+			if (m->page == sizes[p] &&
+			    !space_map(s->hosts[m->host].space, m->va, m->len, m->page))
 				return err_set(e, s->trace->path, m->line,
-					       "MR %s reaches beyond the end of the address space", m->name);
+					       "MR %s reaches beyond the end of the address space",
+					       m->name);
 		}
 	}
 	return true;
@@ -128,17 +132,24 @@ static bool register_mr(struct system *s, uint32_t i, struct err *e)
 	struct verbs_mr *mr = &s->mrs[i];
 	int err;
 
-	*mr = (struct verbs_mr){ .va = m->va, .len = m->len, .page = m->page, .lkey = m->lkey, .rkey = m->rkey,
-				 .pd = pd_number(s->trace, m->host, m->pd), .access = m->access & 0x1f };
+	*mr = (struct verbs_mr){ .va = m->va,
+				 .len = m->len,
+				 .page = m->page,
+				 .lkey = m->lkey,
+				 .rkey = m->rkey,
+				 .pd = pd_number(s->trace, m->host, m->pd),
+				 .access = m->access & 0x1f };
 	err = verbs_reg_mr(&s->hosts[m->host], mr);
 	if (err == EEXIST)
 		return err_set(e, s->trace->path, m->line,
-			       "MR %s: a key with the index (key >> 8) of lkey 0x%" PRIx32 " or rkey 0x%" PRIx32
-			       " is there already; allowed: one key for each index", m->name, m->lkey, m->rkey);
+			       "MR %s: a key with the index (key >> 8) of lkey 0x%" PRIx32
+			       " or rkey 0x%" PRIx32
+			       " is there already; allowed: one key for each index",
+			       m->name, m->lkey, m->rkey);
 	if (err)
 		return err_set(e, s->trace->path, m->line,
-			       "MR %s cannot be registered: %s; allowed: len from 1, keys below 0xffffffff", m->name,
-			       strerror(err));
+			       "MR %s cannot be registered: %s; allowed: len from 1, keys below "
+			       "0xffffffff", m->name, strerror(err));
 	return true;
 }
 
@@ -148,7 +159,8 @@ static bool overlaps_earlier(const struct trace *t, uint32_t i)
 	const struct trace_mr *m = &t->mrs[i];
 
 	for (uint32_t k = 0; k < i; k++)
-		if (t->mrs[k].host == m->host && t->mrs[k].va < m->va + m->len && m->va < t->mrs[k].va + t->mrs[k].len)
+		if (t->mrs[k].host == m->host && t->mrs[k].va < m->va + m->len &&
+		    m->va < t->mrs[k].va + t->mrs[k].len)
 			return true;
 	return false;
 }
@@ -175,12 +187,14 @@ static bool create_mrs(struct system *s, struct err *e)
 	const struct trace *t = s->trace;
 
 	if (t->n_hosts + t->n_pds >= UINT16_MAX)
-		return err_set(e, t->path, 0, "more than %d protection domains and hosts", UINT16_MAX - 1);
+		return err_set(e, t->path, 0, "more than %d protection domains and hosts",
+			       UINT16_MAX - 1);
 	if (!map_pages(s, e))
 		return false;
 	for (int is_assigned = 0; is_assigned < 2; is_assigned++)
 		for (uint32_t i = 0; i < t->n_mrs; i++)
-			if ((t->mrs[i].lkey == 0 && t->mrs[i].rkey == 0) == is_assigned && !register_mr(s, i, e))
+			if ((t->mrs[i].lkey == 0 && t->mrs[i].rkey == 0) == is_assigned &&
+			    !register_mr(s, i, e))
 				return false;
 	for (uint32_t i = 0; i < t->n_mrs; i++)
 		fill_mr(s, i);
@@ -195,10 +209,34 @@ static void create_cqs(struct system *s)
 		const struct trace_cq *c = &s->trace->cqs[i];
 
 		verbs_create_cq(&s->hosts[c->host],
-				&(struct verbs_cq){ .depth = c->depth, .moderate_count = c->moderate_count,
-						    .moderate_ps = c->moderate_ps, .is_event = c->is_event },
+				&(struct verbs_cq){ .depth = c->depth,
+						    .moderate_count = c->moderate_count,
+						    .moderate_ps = c->moderate_ps,
+						    .is_event = c->is_event },
 				&s->cqs[i]);
 	}
+}
+
+static bool create_srqs(struct system *s, struct err *e)
+{
+	const struct trace *t = s->trace;
+
+	for (uint32_t i = 0; i < t->n_srqs; i++) {
+		const struct trace_srq *q = &t->srqs[i];
+		struct verbs_srq a = {
+			.depth = q->depth,
+			.max_sge = q->max_sge,
+			.limit = q->limit,
+			.trace_srq = i,
+			.pd = pd_number(t, q->host, q->pd),
+		};
+
+		if (verbs_create_srq(&s->hosts[q->host], &a, &s->srqs[i]))
+			return err_set(e, t->path, q->line,
+				       "SRQ %s: allowed: depth 1 to %u, max_sge 1 to %d", q->name,
+				       SQ_MAX_BB, MAX_SGE);
+	}
+	return true;
 }
 
 static bool create_qp(struct system *s, uint32_t i, struct err *e)
@@ -207,28 +245,43 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 	const struct trace_qp *q = &t->qps[i];
 	struct host *h = &s->hosts[q->host];
 	struct verbs_qp a = {
-		.type = (uint8_t)q->type, .qpn = q->qpn, .sq = q->sq, .rq = q->rq, .max_sge = q->max_sge,
-		.max_inline = q->max_inline, .trace_qp = i, .pd = pd_number(t, q->host, q->pd), .sig_all = q->sig_all,
+		.type = (uint8_t)q->type,
+		.qpn = q->qpn,
+		.sq = q->sq,
+		.rq = q->rq,
+		.max_sge = q->max_sge,
+		.max_inline = q->max_inline,
+		.trace_qp = i,
+		.pd = pd_number(t, q->host, q->pd),
+		.sig_all = q->sig_all,
 		.scq = q->scq == TRACE_NONE ? CQI_NONE : s->cqs[q->scq],
 		.rcq = q->rcq == TRACE_NONE ? CQI_NONE : s->cqs[q->rcq],
+		.srq = q->srq == TRACE_NONE ? 0 : s->srqs[q->srq] + 1,
 	};
+	uint32_t rq = q->srq == TRACE_NONE ? q->rq : t->srqs[q->srq].depth;
 	uint32_t own = CQI_NONE;
 	int err;
 
 	/* its own CQ holds every completion that its queues can cause */
 	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
-		verbs_create_cq(h, &(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
-								(a.rcq == CQI_NONE ? q->rq : 0) }, &own);
+		verbs_create_cq(h,
+				&(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
+							     (a.rcq == CQI_NONE ? rq : 0) },
+				&own);
 	a.scq = a.scq == CQI_NONE ? own : a.scq;
 	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;
 	s->qps[i].host = q->host;
 	err = verbs_create_qp(h, &a, &s->qps[i].qpi);
 	if (err == EEXIST)
-		return err_set(e, t->path, q->line, "QP %s: qpn 0x%" PRIx32 " is taken or no QP's; allowed: 1 to 0xfffffe, each "
-			       "once a host", q->name, q->qpn);
+		return err_set(e, t->path, q->line,
+			       "QP %s: qpn 0x%" PRIx32
+			       " is taken or no QP's; allowed: 1 to 0xfffffe, each once a host",
+			       q->name, q->qpn);
 	if (err)
-		return err_set(e, t->path, q->line, "QP %s: a work request of %" PRIu32 " segments or %" PRIu32
-			       " inline bytes is larger than 16 blocks of 64 B", q->name, q->max_sge, q->max_inline);
+		return err_set(e, t->path, q->line,
+			       "QP %s: a work request of %" PRIu32 " segments or %" PRIu32
+			       " inline bytes is larger than 16 blocks of 64 B",
+			       q->name, q->max_sge, q->max_inline);
 	return true;
 }
 
@@ -236,22 +289,39 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 {
 	const struct trace *t = s->trace;
 	const struct trace_qp *q = &t->qps[i];
-	const struct nic *peer = s->hosts[q->peer_host].nic;
-	uint32_t peer_qpi = q->peer_qp == TRACE_NONE ? nic_qpi(peer, q->peer_qpn) : s->qps[q->peer_qp].qpi;
+	const struct nic *peer = q->peer_host == TRACE_NONE ? NULL : s->hosts[q->peer_host].nic;
+	uint32_t peer_qpi = QPI_NONE;
 	struct verbs_qp_state a = {
-		.state = (uint8_t)q->state, .sq_psn = q->psn, .mtu = q->mtu, .qkey = q->qkey, .pkey = (uint16_t)q->pkey,
-		.access = q->access & 0x1f, .rd_atomic = (uint8_t)q->rd_atomic,
-		.dest_rd_atomic = (uint8_t)q->dest_rd_atomic, .timeout = (uint8_t)q->timeout, .retry = (uint8_t)q->retry,
-		.rnr_retry = (uint8_t)q->rnr_retry, .min_rnr = (uint8_t)q->min_rnr, .sl = (uint8_t)q->sl,
-		.prio = (uint8_t)q->prio, .rate_bps = q->rate_bps, .to = &peer->addr,
-		.path = { .tclass = (uint8_t)q->tclass, .hop_limit = (uint8_t)q->hop_limit, .flow_label = q->flow_label,
+		.state = (uint8_t)q->state,
+		.sq_psn = q->psn,
+		.mtu = q->mtu,
+		.qkey = q->qkey,
+		.pkey = (uint16_t)q->pkey,
+		.access = q->access & 0x1f,
+		.rd_atomic = (uint8_t)q->rd_atomic,
+		.dest_rd_atomic = (uint8_t)q->dest_rd_atomic,
+		.timeout = (uint8_t)q->timeout,
+		.retry = (uint8_t)q->retry,
+		.rnr_retry = (uint8_t)q->rnr_retry,
+		.min_rnr = (uint8_t)q->min_rnr,
+		.sl = (uint8_t)q->sl,
+		.prio = (uint8_t)q->prio,
+		.rate_bps = q->rate_bps,
+		.to = peer ? &peer->addr : NULL,
+		.path = { .tclass = (uint8_t)q->tclass,
+			  .hop_limit = (uint8_t)q->hop_limit,
+			  .flow_label = q->flow_label,
 			  .sport = (uint16_t)q->sport },
 	};
 
+	if (peer)
+		peer_qpi = q->peer_qp == TRACE_NONE ? nic_qpi(peer, q->peer_qpn)
+						    : s->qps[q->peer_qp].qpi;
 	a.dest_qpn = peer_qpi == QPI_NONE ? q->peer_qpn : peer->qp[peer_qpi].qpn;
 	a.rq_psn = peer_qpi == QPI_NONE ? 0 : t->qps[peer->qp[peer_qpi].trace_qp].psn;
 	if (verbs_modify_qp(&s->hosts[q->host], s->qps[i].qpi, &a))
-		return err_set(e, t->path, q->line, "QP %s cannot be brought to its state", q->name);
+		return err_set(e, t->path, q->line, "QP %s cannot be brought to its state",
+			       q->name);
 	return true;
 }
 
@@ -260,6 +330,8 @@ static bool create_queues(struct system *s, struct err *e)
 	const struct trace *t = s->trace;
 
 	create_cqs(s);
+	if (!create_srqs(s, e))
+		return false;
 	for (int is_assigned = 0; is_assigned < 2; is_assigned++)
 		for (uint32_t i = 0; i < t->n_qps; i++)
 			if ((t->qps[i].qpn == 0) == is_assigned && !create_qp(s, i, e))
@@ -272,7 +344,10 @@ static bool create_queues(struct system *s, struct err *e)
 
 /* ---- records before time 0 ---- */
 
-/* A receive without at, after or delay, behind none of its QP that waits: posted before time 0 if there is room. */
+/*
+ * A receive without at, after or delay, behind none of its queue that waits: posted before time 0 if
+ * there is room.
+ */
 static bool post_early(struct system *s, uint32_t handle)
 {
 	struct rec *c = rec_at(&s->recs, handle);
@@ -303,10 +378,12 @@ static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
 	struct rec *c = rec_at(&s->recs, handle);
 	struct host *h = &s->hosts[c->host];
 
-	if (c->kind == REC_RECV && !rq_waits[s->record.qp]) {
+	uint32_t queue = s->record.qp == TRACE_NONE ? s->trace->n_qps + s->record.srq : s->record.qp;
+
+	if (c->kind == REC_RECV && !rq_waits[queue]) {
 		if (!c->n_dep && !c->at_ps && !c->delay_ps && post_early(s, handle))
 			return;
-		rq_waits[s->record.qp] = true;
+		rq_waits[queue] = true;
 	}
 	c->next = REC_NONE;
 	if (h->primed_head)
@@ -318,7 +395,7 @@ static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
 
 static bool prime(struct system *s)
 {
-	bool *rq_waits = x_calloc(s->trace->n_qps + 1, sizeof(*rq_waits));
+	bool *rq_waits = x_calloc(s->trace->n_qps + s->trace->n_srqs + 1, sizeof(*rq_waits));
 	uint32_t handle;
 	int got = 1;
 
@@ -346,6 +423,7 @@ struct system *system_create(struct trace *t, struct err *e)
 	s->mrs = x_calloc(t->n_mrs + 1, sizeof(*s->mrs));
 	s->qps = x_calloc(t->n_qps + 1, sizeof(*s->qps));
 	s->cqs = x_calloc(t->n_cqs + 1, sizeof(*s->cqs));
+	s->srqs = x_calloc(t->n_srqs + 1, sizeof(*s->srqs));
 	s->oplog = oplog_create();
 	recs_init(&s->recs, t->n_hosts);
 	for (uint32_t i = 0; i < t->n_hosts; i++)
@@ -381,5 +459,6 @@ void system_destroy(struct system *s)
 	free(s->mrs);
 	free(s->qps);
 	free(s->cqs);
+	free(s->srqs);
 	free(s);
 }

@@ -23,33 +23,37 @@ struct system {
 	struct recs recs;
 	struct verbs_mr *mrs;	/* by index in the trace */
 	struct qp_place *qps;
-	uint32_t *cqs;		/* CQ index on its NIC */
+	uint32_t *cqs, *srqs;	/* CQ, SRQ index on its NIC */
 	struct trace_record record; /* the one being read */
 	bool is_eof;		/* the trace has been read to its end */
-	struct err err;		/* a mistake of the user that was met during the run, which then was stopped */
+	struct err err;		/* a mistake of the user that was met during the run and stopped it */
 };
 
 /*
- * Build memory, keys, queues and struct nic of every host of 't' (kept by the caller, which outlives the
- * system), fill the MRs, read the first records and post the receives that are in force before time 0.
- * NULL with 'e' set on a mistake. The NICs' names are "nic0", ... in the order of hosts; others may be set.
+ * Build memory, keys, queues and struct nic of every host of 't' (kept by the caller, which
+ * outlives the system), fill the MRs, read the first records and post the receives that are in
+ * force before time 0. NULL with 'e' set on a mistake. The NICs' names are "nic0", ... in the order
+ * of hosts; others may be set.
  */
 struct system *system_create(struct trace *t, struct err *e);
 void system_destroy(struct system *s);
 
 /*
- * Read the next record of the trace into a slot (recs_can_alloc() holds): 1 = *handle is it, 0 = end of file,
- * -1 = s->err is set.
+ * Read the next record of the trace into a slot (recs_can_alloc() holds): 1 = *handle is it, 0 =
+ * end of file, -1 = s->err is set.
  */
 int system_read(struct system *s, uint64_t now_ps, uint32_t *handle);
 
 /*
- * After a run that has nothing left to do: false, with 'e' naming the first record that still waits and for
- * what, when records are left.
+ * After a run that has nothing left to do: false, with 'e' naming the first record that still waits
+ * and for what, when records are left.
  */
 bool feed_blocked(const struct system *s, struct err *e);
 
-/* Requests posted, signaled and not completed; and the host and QP (index in the trace) of the first of them. */
+/*
+ * Requests posted, signaled and not completed; and the host and QP (index in the trace) of the
+ * first of them.
+ */
 uint64_t system_unfinished(const struct system *s, uint32_t *host, uint32_t *qp);
 
 /* Sort the `expect`s that speak of an id, so that a record finds its own when it is read. */
@@ -65,12 +69,15 @@ void rec_send_wr(const struct system *s, const struct rec *c, struct sge *sge, s
 void rec_recv_wr(const struct rec *c, struct sge *sge, struct recv_wr *wr);
 
 /* An oplog row for the next post of a record. */
-uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes, uint64_t now_ps);
+uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes,
+		      uint64_t now_ps);
 
 /*
- * What became of a work request: tells its `expect`s and, with its ticket's last, the records that wait: they are
- * put into their hosts' inboxes, and CPUs of other hosts woken. 'by' is the block that polled, NULL before time 0.
+ * What became of a work request: tells its `expect`s and, with its ticket's last, the records that
+ * wait: they are put into their hosts' inboxes, and CPUs of other hosts woken. 'by' is the block
+ * that polled, NULL before time 0.
  */
-void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status, const struct block *by);
+void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status,
+		    const struct block *by);
 
 #endif

@@ -19,8 +19,6 @@ static bool check_record(struct system *s)
 		what = wr_opcode_names[r->opcode];
 	else if (r->kind == REC_POST && r->inv_mw != TRACE_NONE)
 		what = "invalidating a memory window";
-	else if (r->kind == REC_RECV && r->qp == TRACE_NONE)
-		what = "a receive of an SRQ";
 	else if (r->kind == REC_MODIFY_QP || r->kind == REC_MODIFY_SRQ)
 		what = "'modify'";
 	else if (r->kind == REC_DESTROY)
@@ -34,7 +32,10 @@ static void fill_work(struct system *s, struct rec *c)
 {
 	const struct trace_record *r = &s->record;
 
-	c->qpi = s->qps[r->qp].qpi;
+	if (r->qp == TRACE_NONE)
+		c->qpi = s->hosts[r->host].nic->n_qp + s->srqs[r->srq];
+	else
+		c->qpi = s->qps[r->qp].qpi;
 	c->opcode = (uint8_t)r->opcode;
 	c->flags = r->flags;
 	c->id = r->id;
@@ -43,6 +44,11 @@ static void fill_work(struct system *s, struct rec *c)
 	c->rmr = r->rmr;
 	c->rkey = r->rmr == TRACE_NONE ? r->rkey : s->mrs[r->rmr].rkey;
 	c->imm = r->imm;
+	c->dest_host = r->dest_host;
+	c->dest_qpn = r->dest_qpn;
+	if (r->dest_qp != TRACE_NONE)
+		c->dest_qpn = s->hosts[r->dest_host].nic->qp[s->qps[r->dest_qp].qpi].qpn;
+	c->qkey = r->qkey;
 	c->inv_key = r->inv_mr == TRACE_NONE ? r->inv_key : s->mrs[r->inv_mr].rkey;
 	c->compare_add = r->compare_add;
 	c->swap = r->swap;
@@ -54,8 +60,10 @@ static void fill_work(struct system *s, struct rec *c)
 		const struct rec_sge *g = &r->sge[i];
 
 		c->seg[i].mr = g->mr;
-		c->seg[i].s = (struct sge){ .addr = g->addr, .len = g->len,
-					    .lkey = g->mr == TRACE_NONE ? g->lkey : s->mrs[g->mr].lkey };
+		c->seg[i].s =
+			(struct sge){ .addr = g->addr,
+				      .len = g->len,
+				      .lkey = g->mr == TRACE_NONE ? g->lkey : s->mrs[g->mr].lkey };
 	}
 }
 
@@ -82,7 +90,8 @@ static uint32_t find_expect(struct recs *r, const struct trace *t, uint32_t host
 	while (*at < r->n_expects && t->expects[r->expects[*at]].host == host &&
 	       t->expects[r->expects[*at]].id < id)
 		++*at;
-	if (*at < r->n_expects && t->expects[r->expects[*at]].host == host && t->expects[r->expects[*at]].id == id)
+	if (*at < r->n_expects && t->expects[r->expects[*at]].host == host &&
+	    t->expects[r->expects[*at]].id == id)
 		return *at;
 	return TICKET_NONE;
 }
@@ -102,7 +111,10 @@ static void fill_deps(struct system *s, uint32_t handle, uint64_t now_ps)
 	}
 }
 
-/* `expect`s that were not known when the trace was opened, as it comes from a pipe: their records may be open. */
+/*
+ * `expect`s that were not known when the trace was opened, as it comes from a pipe: their records
+ * may be open.
+ */
 static void attach_late(struct system *s)
 {
 	struct recs *r = &s->recs;
@@ -113,7 +125,8 @@ static void attach_late(struct system *s)
 	r->late = x_realloc(r->late, t->n_expects * sizeof(*r->late));
 	for (; r->n_known < t->n_expects; r->n_known++) {
 		const struct trace_expect *x = &t->expects[r->n_known];
-		uint32_t ticket = x->kind <= EXPECT_NO_COMPLETION ? ticket_find(r, x->host, x->id) : TICKET_NONE;
+		uint32_t ticket = x->kind <= EXPECT_NO_COMPLETION ? ticket_find(r, x->host, x->id)
+								  : TICKET_NONE;
 
 		r->late[r->n_known] = 0;
 		if (ticket == TICKET_NONE)
@@ -161,8 +174,12 @@ int system_read(struct system *s, uint64_t now_ps, uint32_t *handle)
 
 /* ---- running ---- */
 
-/* Post number k of an address that advances by 'stride': it wraps where 'len' bytes would not fit the MR any more. */
-static uint64_t advance(const struct system *s, uint64_t addr, uint32_t mr, uint64_t len, uint64_t stride, uint64_t k)
+/*
+ * Post number k of an address that advances by 'stride': it wraps where 'len' bytes would not fit
+ * the MR any more.
+ */
+static uint64_t advance(const struct system *s, uint64_t addr, uint32_t mr, uint64_t len,
+			uint64_t stride, uint64_t k)
 {
 	uint64_t off, base, n;
 
@@ -188,10 +205,21 @@ void rec_send_wr(const struct system *s, const struct rec *c, struct sge *sge, s
 	if (c->opcode == WR_ATOMIC_CMP_AND_SWP || c->opcode == WR_ATOMIC_FETCH_AND_ADD)
 		len = 8;
 	*wr = (struct send_wr){
-		.wr_id = c->wr_id, .sge = sge, .n_sge = c->n_seg, .flags = c->flags, .opcode = c->opcode, .imm = c->imm,
-		.inv_key = c->inv_key, .rkey = c->rkey,
+		.wr_id = c->wr_id,
+		.sge = sge,
+		.n_sge = c->n_seg,
+		.flags = c->flags,
+		.opcode = c->opcode,
+		.imm = c->imm,
+		.inv_key = c->inv_key,
+		.rkey = c->rkey,
 		.raddr = advance(s, c->raddr, c->rmr, len, c->rstride, c->done),
-		.compare_add = c->compare_add, .swap = c->swap, .ticket = c->ticket,
+		.compare_add = c->compare_add,
+		.swap = c->swap,
+		.to = c->dest_host == TRACE_NONE ? NULL : &s->hosts[c->dest_host].nic->addr,
+		.dest_qpn = c->dest_qpn,
+		.qkey = c->qkey,
+		.ticket = c->ticket,
 	};
 }
 
@@ -199,15 +227,24 @@ void rec_recv_wr(const struct rec *c, struct sge *sge, struct recv_wr *wr)
 {
 	for (uint32_t i = 0; i < c->n_seg; i++)
 		sge[i] = c->seg[i].s;
-	*wr = (struct recv_wr){ .wr_id = c->wr_id, .sge = sge, .n_sge = c->n_seg, .ticket = c->ticket };
+	*wr = (struct recv_wr){
+		.wr_id = c->wr_id, .sge = sge, .n_sge = c->n_seg, .ticket = c->ticket
+	};
 }
 
-uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes, uint64_t now_ps)
+uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes,
+		      uint64_t now_ps)
 {
-	bool is_recv = c->kind == REC_RECV;
+	bool is_recv = c->kind == REC_RECV, is_shared = c->qpi >= h->nic->n_qp;
 	struct op_row row = {
-		.wr_id = c->wr_id, .id = c->id, .rep = c->done, .host = h->index, .qp = h->nic->qp[c->qpi].trace_qp,
-		.bytes = bytes, .opcode = is_recv ? OP_RECV : c->opcode, .is_recv = is_recv,
+		.wr_id = c->wr_id,
+		.id = c->id,
+		.rep = c->done,
+		.host = h->index,
+		.qp = is_shared ? TRACE_NONE : h->nic->qp[c->qpi].trace_qp,
+		.bytes = bytes,
+		.opcode = is_recv ? OP_RECV : c->opcode,
+		.is_recv = is_recv,
 	};
 
 	return oplog_open(s->oplog, &row, now_ps);
@@ -267,7 +304,10 @@ static void tell_expect(struct trace_expect *x, enum outcome o, uint8_t status, 
 	x->was_seen |= is_last;
 }
 
-/* A dependency was met. With its last a record goes to its CPU, which looks from the next time stamp on. */
+/*
+ * A dependency was met. With its last a record goes to its CPU, which looks from the next time
+ * stamp on.
+ */
 static void release(struct system *s, uint32_t handle, const struct block *by)
 {
 	struct rec *c = rec_at(&s->recs, handle);
@@ -283,7 +323,8 @@ static void release(struct system *s, uint32_t handle, const struct block *by)
 		block_wake(h->cpu, domain_cycle_at(h->cpu->dom, by->now_ps + 1));
 }
 
-void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status, const struct block *by)
+void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status,
+		    const struct block *by)
 {
 	struct recs *r = &s->recs;
 	struct ticket *t = &r->tickets[ticket];
@@ -322,15 +363,18 @@ static void wait_reason(const struct system *s, const struct rec *c, char *text,
 		if (c->dep[i].ticket == TICKET_NONE)
 			continue;
 		t = &s->recs.tickets[c->dep[i].ticket];
-		snprintf(text, len, "the completion of %s:%" PRIu64 ", which did not come", s->hosts[t->host].name, t->id);
+		snprintf(text, len, "the completion of %s:%" PRIu64 ", which did not come",
+			 s->hosts[t->host].name, t->id);
 		return;
 	}
 	if (c->kind == REC_POST && c->done)
-		snprintf(text, len, "completions of its own: %" PRIu64 " of %" PRIu64 " are posted", c->done, c->repeat);
+		snprintf(text, len, "completions of its own: %" PRIu64 " of %" PRIu64 " are posted",
+			 c->done, c->repeat);
 	else if (c->kind == REC_POST)
 		snprintf(text, len, "room in the send queue%s",
 			 all_unsignaled(&s->hosts[c->host].qp[c->qpi].sq)
-				 ? ", where all requests are unsignaled, so that no completion makes room" : "");
+				 ? ", where all requests are unsignaled: no completion makes room"
+				 : "");
 	else
 		snprintf(text, len, "room in the receive queue");
 }
@@ -351,9 +395,11 @@ bool feed_blocked(const struct system *s, struct err *e)
 	wait_reason(s, first, why, sizeof(why));
 	if (!s->is_eof)
 		return err_set(e, s->trace->path, first->line,
-			       "%u records are read ahead and none can run: this one waits for %s; allowed: at most %u "
-			       "records behind one that waits", s->recs.in_use, why, s->recs.window);
-	return err_set(e, s->trace->path, first->line, "nothing is left to do, but this record waits for %s (%u record%s left)",
+			       "%u records are read ahead and none can run: this one waits for %s; "
+			       "allowed: at most %u records behind one that waits",
+			       s->recs.in_use, why, s->recs.window);
+	return err_set(e, s->trace->path, first->line,
+		       "nothing is left to do, but this record waits for %s (%u record%s left)",
 		       why, s->recs.in_use, s->recs.in_use == 1 ? "" : "s");
 }
 

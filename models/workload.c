@@ -2,34 +2,43 @@
 /*
  * workload.c - the CPU of a host and the program that it runs: the records of the trace
  *
- * One core. It posts work requests through the verbs calls (verbs.h), whose stores and register writes go out
- * one a cycle in program order, and reads completions. A post takes post_cost before its first store and
- * doorbell_cost before the register write; a completion takes poll_cost. Completions come before posts.
+ * One core. It posts work requests through the verbs calls (verbs.h), whose stores and register
+ * writes go out one a cycle in program order, and reads completions. A post takes post_cost before
+ * its first store and doorbell_cost before the register write; a completion takes poll_cost.
+ * Completions come before posts.
  *
- * Each QP runs its records in file order; among QPs the earliest start goes first, then the file's order. A post
- * that finds the queue full, or its window, waits (a program would poll and try again) and rings for what `more`
- * left unrung. A receive waits for room apart, so that it does not hold up its QP's sends; so do those without at,
- * after or delay from the moment they are read, unless a receive before them waits for its time.
- * Stores to memory (`mem`) and `dereg` belong to no queue and wait for themselves only.
+ * Each QP runs its records in file order; among QPs the earliest start goes first, then the file's
+ * order. A post that finds the queue full, or its window, waits (a program would poll and try
+ * again) and rings for what `more` left unrung. A receive waits for room apart, so that it does not
+ * hold up its QP's sends; so do those without at, after or delay from the moment they are read,
+ * unless a receive before them waits for its time. Stores to memory (`mem`) and `dereg` belong to
+ * no queue and wait for themselves only.
  *
- * Each CQ that has something outstanding is polled: one poll a CQ waits at the memory until a completion is
- * there. Spinning takes no time of the core. The consumer index is stored every ci_every completions.
+ * Each CQ that has something outstanding is polled: one poll a CQ waits at the memory until a
+ * completion is there. Spinning takes no time of the core. The consumer index is stored every
+ * ci_every completions.
  *
- * The calls themselves: workload_post.c. Not modelled: more than one core, event mode, cache misses of the program, the lock of a QP.
+ * The calls themselves: workload_post.c. Not modelled: more than one core, event mode, cache misses
+ * of the program, the lock of a QP.
  */
 #include "models/workload.h"
 
 #define T struct workload
 static const struct field workload_fields[] = {
-	PARAM_TIME(T, post_cost, 40 * PS_PER_NS, 0, PS_PER_S, "time of the core to build a work request",
+	PARAM_TIME(T, post_cost, 40 * PS_PER_NS, 0, PS_PER_S,
+		   "time of the core to build a work request",
 		   "declared: about 100 instructions of libmlx5"),
-	PARAM_TIME(T, doorbell_cost, 20 * PS_PER_NS, 0, PS_PER_S, "barrier before the doorbell", "declared"),
-	PARAM_TIME(T, poll_cost, 20 * PS_PER_NS, 0, PS_PER_S, "time of the core to take a completion apart", "declared"),
-	PARAM_TIME(T, dereg_cost, 1 * PS_PER_US, 0, PS_PER_S, "from a region's removal to the NIC's being told",
+	PARAM_TIME(T, doorbell_cost, 20 * PS_PER_NS, 0, PS_PER_S, "barrier before the doorbell",
 		   "declared"),
+	PARAM_TIME(T, poll_cost, 20 * PS_PER_NS, 0, PS_PER_S,
+		   "time of the core to take a completion apart", "declared"),
+	PARAM_TIME(T, dereg_cost, 1 * PS_PER_US, 0, PS_PER_S,
+		   "from a region's removal to the NIC's being told", "declared"),
 	PARAM(T, ci_every, 16, 1, 1u << 20, "CQE",
-	      "the consumer index is stored after so many completions, or a quarter of the CQ", "declared"),
-	PARAM_BOOL(T, refuse_misaligned, 0, "posts refuse atomics that are not 8-byte aligned, as soft-RoCE's do",
+	      "the consumer index is stored after so many completions, or a quarter of the CQ",
+	      "declared"),
+	PARAM_BOOL(T, refuse_misaligned, 0,
+		   "posts refuse atomics that are not 8-byte aligned, as soft-RoCE's do",
 		   "declared: off as in hardware, where the responder refuses"),
 	PORT_IN(T, rec, trace_rec, "records of the trace"),
 	PORT_IN(T, cpu_rsp, cpu_rsp, "completions that polls found"),
@@ -114,7 +123,10 @@ static void arrive(struct workload *w, struct host *h, uint32_t handle)
 		make_ready(w, h, handle);
 }
 
-/* Records whose last dependency was met at an earlier time stamp; the others stay for the next cycle. */
+/*
+ * Records whose last dependency was met at an earlier time stamp; the others stay for the next
+ * cycle.
+ */
 static void take_inbox(struct workload *w, struct host *h)
 {
 	struct recs *r = &h->system->recs;
@@ -142,7 +154,7 @@ static void take_inbox(struct workload *w, struct host *h)
 static void retire(struct workload *w, struct host *h, const struct wc *wc)
 {
 	struct system *s = h->system;
-	struct work_queue *q = &w->wq[wc->qpi];
+	struct work_queue *q = &w->wq[wc->is_recv ? verbs_rqi(h, wc->qpi) : wc->qpi];
 	struct wr_entry e;
 	bool is_last;
 
@@ -152,6 +164,7 @@ static void retire(struct workload *w, struct host *h, const struct wc *wc)
 			struct op_row *row = oplog_row(s->oplog, e.op);
 
 			row->bytes = wc->byte_len;
+			row->qp = h->nic->qp[wc->qpi].trace_qp;	/* an SRQ's: now known */
 			if (wc->opcode == CQE_RESP_WR_IMM)
 				row->opcode = OP_RECV_WITH_IMM;
 			w->open_recvs--;
@@ -159,7 +172,8 @@ static void retire(struct workload *w, struct host *h, const struct wc *wc)
 			w->open_sends--;
 		}
 		oplog_close(s->oplog, e.op, is_last ? wc->status : WC_SUCCESS, w->b.now_ps);
-		system_outcome(s, e.ticket, is_last ? OUTCOME_COMPLETED : OUTCOME_COVERED, wc->status, &w->b);
+		system_outcome(s, e.ticket, is_last ? OUTCOME_COMPLETED : OUTCOME_COVERED,
+			       wc->status, &w->b);
 	} while (!is_last);
 	if (wc->is_recv) {
 		workload_unpark(w, h, q);
@@ -268,7 +282,7 @@ static void workload_build(struct block *b)
 	struct workload *w = (struct workload *)b;
 	struct host *h = b->env;
 
-	w->wq = block_alloc(b, h->nic->n_qp, sizeof(*w->wq));
+	w->wq = block_alloc(b, verbs_n_rq(h), sizeof(*w->wq));
 	w->list = block_alloc(b, 1, sizeof(*w->list));
 	w->post_cyc = block_cycles_of_ps(b, w->post_cost);
 	w->doorbell_cyc = block_cycles_of_ps(b, w->doorbell_cost);
@@ -278,7 +292,10 @@ static void workload_build(struct block *b)
 	h->refuse_misaligned = w->refuse_misaligned;
 }
 
-/* Once a run: the records read before time 0 are taken over, and receives posted by then are waited for. */
+/*
+ * Once a run: the records read before time 0 are taken over, and receives posted by then are waited
+ * for.
+ */
 static void workload_reset(struct block *b)
 {
 	struct workload *w = (struct workload *)b;
@@ -289,8 +306,8 @@ static void workload_reset(struct block *b)
 	w->ready = w->storing = REC_NONE;
 	w->poll_head = w->n_drop = 0;
 	w->open_sends = w->open_recvs = 0;
-	for (uint32_t i = 0; i < h->nic->n_qp; i++)
-		w->open_recvs += h->qp[i].rq.head - h->qp[i].rq.tail;
+	for (uint32_t i = 0; i < verbs_n_rq(h); i++)
+		w->open_recvs += verbs_posted(h, i);
 	for (uint32_t i = 0; i < h->nic->n_cq; i++)
 		workload_want_poll(w, h, i);
 	for (uint32_t handle = h->primed_head, next; handle; handle = next) {
@@ -301,7 +318,12 @@ static void workload_reset(struct block *b)
 }
 
 const struct block_class workload_class = {
-	.name = "workload", .impl = "c", .size = sizeof(struct workload), .fields = workload_fields,
-	.doc = "the CPU of a host: runs the trace's records, posting requests and reading completions",
-	.build = workload_build, .reset = workload_reset, .step = workload_step,
+	.name = "workload",
+	.impl = "c",
+	.size = sizeof(struct workload),
+	.fields = workload_fields,
+	.doc = "the CPU of a host: runs the trace's records and reads completions",
+	.build = workload_build,
+	.reset = workload_reset,
+	.step = workload_step,
 };

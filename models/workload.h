@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workload.h - the struct of the CPU's block, shared by its two files: the core, and the calls it makes
+ * workload.h - the struct of the CPU's block, shared by its two files: the core, and the calls it
+ * makes
  */
 #ifndef MODELS_WORKLOAD_H
 #define MODELS_WORKLOAD_H
@@ -26,7 +27,7 @@ struct workload {
 	/* ports */
 	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd;
 	/* state */
-	struct work_queue *wq;	/* per QP */
+	struct work_queue *wq;	/* by QP; then receives by SRQ */
 	uint32_t ready;		/* heap of records that can run */
 	struct cpu_list *list;	/* accesses of the call under way */
 	uint32_t at;		/* the next of them */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workload_post.c - the calls that the CPU makes for a record: posts, receives, stores, deregistration
+ * workload_post.c - the calls that the CPU makes for a record: posts, receives, stores,
+ * deregistration
  */
 #include "models/workload.h"
 
@@ -55,7 +56,8 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 	if (err) {
 		refuse(w, h, c);
 	} else {
-		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), w->b.now_ps);
+		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge),
+					   w->b.now_ps);
 
 		verbs_post_send(h, c->qpi, &wr, op, new_list(w));
 		workload_want_poll(w, h, h->nic->qp[c->qpi].scq);
@@ -87,10 +89,12 @@ static bool run_recv(struct workload *w, struct host *h, const struct rec *c)
 	if (err) {
 		refuse(w, h, c);
 	} else {
-		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), w->b.now_ps);
+		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge),
+					   w->b.now_ps);
 
 		verbs_post_recv(h, c->qpi, &wr, op, new_list(w));
-		workload_want_poll(w, h, h->nic->qp[c->qpi].rcq);
+		if (c->qpi < h->nic->n_qp)	/* those of an SRQ are polled all the time */
+			workload_want_poll(w, h, h->nic->qp[c->qpi].rcq);
 		w->recvs++;
 		w->open_recvs++;
 	}
@@ -154,7 +158,9 @@ void workload_store(struct workload *w, struct host *h)
 		uint64_t pa = space_pa(h->space, c->mem_va + w->stored, NULL);
 		uint64_t n = min_u64(c->mem_len - w->stored, STORE_BYTES - pa % STORE_BYTES);
 
-		*q = (struct cpu_req){ .addr = pa, .op = OP_NONE, .kind = CPU_STORE, .len = (uint8_t)n };
+		*q = (struct cpu_req){
+			.addr = pa, .op = OP_NONE, .kind = CPU_STORE, .len = (uint8_t)n
+		};
 		if (c->mem_bytes)
 			memcpy(q->data, c->mem_bytes + w->stored, n);
 		else

@@ -7,7 +7,10 @@
 
 #include "models/setup.h"
 
-/* Two hosts h0 and h1 with MRs src (0x10000000, lkey 0x1234) and dst (0x20000000, rkey 0x5678), 64 KiB each, QPs q0. */
+/*
+ * Two hosts h0 and h1 with MRs src (0x10000000, lkey 0x1234) and dst (0x20000000, rkey 0x5678), 64
+ * KiB each, QPs q0.
+ */
 #define TB_TWO_HOSTS \
 	"rnicsim-trace 1\n" \
 	"host h0\n" \

@@ -58,9 +58,10 @@ static void expect_mem_compares_bytes(void)
 	space_write(t.s->hosts[0].space, 0x10000000 + 5000, &one, 1);
 	space_write(t.s->hosts[1].space, 0x20000000 + 102, &one, 1);
 	CU_ASSERT_EQUAL(failures(), 3);
-	CU_ASSERT_PTR_NOT_NULL(strstr(res.failures[0].text,
-				      "system.trace:9: memory of host h0, src:0:65536: 1 bytes differ, first at "
-				      "src:5000: 0x63, expected 0xe7"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(res.failures[0].text,
+		       "system.trace:9: memory of host h0, src:0:65536: 1 bytes differ, first at "
+		       "src:5000: 0x63, expected 0xe7"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(res.failures[2].text, "dst:102"));
 	tear_down();
 }
@@ -95,7 +96,9 @@ static void expect_error_and_none_tell_outcomes_apart(void)
 	static const struct {
 		enum outcome o;
 		uint32_t n_error, n_none;
-	} cases[] = { { OUTCOME_COMPLETED, 1, 1 }, { OUTCOME_COVERED, 1, 0 }, { OUTCOME_REFUSED, 0, 0 } };
+	} cases[] = { { OUTCOME_COMPLETED, 1, 1 },
+		      { OUTCOME_COVERED, 1, 0 },
+		      { OUTCOME_REFUSED, 0, 0 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		set_up("post h0.q0 id=1 op=SEND\nexpect h0.q0 id=1 error=EINVAL\n");
@@ -116,7 +119,8 @@ static void expect_stat_compares_by_operator(void)
 	struct err e = { 0 };
 
 	set_up("post h0.q0 id=1 op=SEND\n"
-	       "expect stat g0.giver.sent == 0\nexpect stat g0.giver.sent >= 0\nexpect stat g0.giver.sent <= 0\n"
+	       "expect stat g0.giver.sent == 0\nexpect stat g0.giver.sent >= 0\n"
+	       "expect stat g0.giver.sent <= 0\n"
 	       "expect stat g0.giver.sent < 1\nexpect stat g0.giver.sent != 1\n"
 	       "expect stat g0.giver.sent > 0\nexpect stat g0.giver.sent == 1\n");
 	CU_ASSERT_EQUAL(failures(), 2);

@@ -108,7 +108,8 @@ static void feed_full_of_waiting_records_is_named(void)
 	start(1, "", STALL_NONE);
 	tb_run_for(&tb, 100);
 	CU_ASSERT_FALSE(feed_blocked(sys.s, &e));
-	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "system.trace:8: 65536 records are read ahead and none can run"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(e.text, "system.trace:8: 65536 records are read ahead and none can run"));
 	finish();
 }
 

@@ -41,7 +41,11 @@ static struct oplog *new_log(void)
 
 static uint32_t open_row(struct oplog *l, uint32_t host, uint32_t qp, uint64_t id, uint64_t now_ps)
 {
-	return oplog_open(l, &(struct op_row){ .host = host, .qp = qp, .id = id, .bytes = 100, .opcode = WR_SEND }, now_ps);
+	return oplog_open(
+		l,
+		&(struct op_row){
+			.host = host, .qp = qp, .id = id, .bytes = 100, .opcode = WR_SEND },
+		now_ps);
 }
 
 /* Milestones in order, and stages that sum to the latency. */
@@ -110,7 +114,10 @@ static void row_mark_replaces_and_mark_once_does_not(void)
 	oplog_destroy(l);
 }
 
-/* A mark of the same time stamp counts whether it is made before or after the close; a later one never. */
+/*
+ * A mark of the same time stamp counts whether it is made before or after the close; a later one
+ * never.
+ */
 static void row_mark_at_its_end_counts_in_either_order(void)
 {
 	for (unsigned after = 0; after < 2; after++) {
@@ -151,7 +158,9 @@ static void row_recycled_ignores_its_old_handle(void)
 /* Rows of one time stamp come by host, then QP, then as they were closed. */
 static void rows_of_one_time_come_in_order_of_host_and_qp(void)
 {
-	static const uint32_t order[5][3] = { { 1, 0, 1 }, { 0, 2, 2 }, { 0, 1, 3 }, { 0, 2, 4 }, { 0, 0, 5 } };
+	static const uint32_t order[5][3] = {
+		{ 1, 0, 1 }, { 0, 2, 2 }, { 0, 1, 3 }, { 0, 2, 4 }, { 0, 0, 5 }
+	};
 	static const uint64_t want[5] = { 5, 3, 2, 4, 1 };
 	struct oplog *l = new_log();
 	uint32_t op[5];
@@ -170,15 +179,18 @@ static void rows_of_one_time_come_in_order_of_host_and_qp(void)
 	oplog_destroy(l);
 }
 
-static const char text_trace[] = "rnicsim-trace 1\nhost h0\nhost h1\nqp h0 q0 type=RC peer=h1.q0\nqp h1 q0 type=RC peer=h0.q0\n";
+static const char text_trace[] =
+	"rnicsim-trace 1\nhost h0\nhost h1\nqp h0 q0 type=RC peer=h1.q0\n"
+	"qp h1 q0 type=RC peer=h0.q0\n";
 
 static void csv_holds_rows_and_sums(void)
 {
 	static const char want[] =
-		"h0,q0,5,3,SEND,100,SUCCESS,1000,1000,2000,2000,2000,2000,2000,2000,2000,2000,2000,7000,6000,"
-		"0,1000,0,0,0,0,0,0,0,0,5000\n";
+		"h0,q0,5,3,SEND,100,SUCCESS,1000,1000,2000,2000,2000,2000,2000,2000,2000,"
+		"2000,2000,7000,6000,0,1000,0,0,0,0,0,0,0,0,5000\n";
 	struct err e = { 0 };
-	struct trace *t = trace_open(tb_write("oplog.trace", text_trace, sizeof(text_trace) - 1), &e);
+	struct trace *t =
+		trace_open(tb_write("oplog.trace", text_trace, sizeof(text_trace) - 1), &e);
 	struct oplog *l = new_log();
 	struct oplog_csv csv;
 	char dir[256], *ops, *recvs;
@@ -189,10 +201,14 @@ static void csv_holds_rows_and_sums(void)
 	*strrchr(dir, '/') = '\0';
 	CU_ASSERT_TRUE_FATAL(oplog_csv_open(&csv, dir, t, &e));
 	oplog_attach(l, &csv.sink);
-	op = oplog_open(l, &(struct op_row){ .id = 5, .rep = 3, .bytes = 100, .opcode = WR_SEND }, 1000);
+	op = oplog_open(l, &(struct op_row){ .id = 5, .rep = 3, .bytes = 100, .opcode = WR_SEND },
+			1000);
 	oplog_mark(l, op, OP_FETCH, 2000);
 	oplog_close(l, op, WC_SUCCESS, 7000);
-	op = oplog_open(l, &(struct op_row){ .host = 1, .qp = 1, .id = 9, .opcode = OP_RECV, .is_recv = true }, 0);
+	op = oplog_open(
+		l,
+		&(struct op_row){ .host = 1, .qp = 1, .id = 9, .opcode = OP_RECV, .is_recv = true },
+		0);
 	oplog_row(l, op)->bytes = 77;
 	oplog_close(l, op, WC_WR_FLUSH_ERR, 7000);
 	oplog_flush(l);
@@ -202,7 +218,8 @@ static void csv_holds_rows_and_sums(void)
 	recvs = tb_read(tb_path("recvs.csv"));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(ops);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(recvs);
-	CU_ASSERT_EQUAL(strncmp(ops, "host,qp,id,rep,opcode,bytes,status,t_post_ps,t_doorbell_ps,", 59), 0);
+	CU_ASSERT_EQUAL(
+		strncmp(ops, "host,qp,id,rep,opcode,bytes,status,t_post_ps,t_doorbell_ps,", 59), 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(strchr(ops, '\n'));
 	CU_ASSERT_STRING_EQUAL(strchr(ops, '\n') + 1, want);
 	CU_ASSERT_PTR_NOT_NULL(strstr(recvs, "\nh1,q0,9,RECV,77,WR_FLUSH_ERR,0,0,7000\n"));
@@ -241,16 +258,19 @@ static void report_stage_means_sum_to_the_mean(void)
 		sum += mean[m];
 	CU_ASSERT_EQUAL(sum, hist_mean(&o->latency));
 	CU_ASSERT_EQUAL(report_goodput_bps(o),
-			(uint64_t)((__extension__ (unsigned __int128)o->bytes) * 8 * PS_PER_S / (o->last_ps - o->first_ps)));
+			(uint64_t)((__extension__(unsigned __int128) o->bytes) * 8 * PS_PER_S /
+				   (o->last_ps - o->first_ps)));
 	oplog_destroy(l);
 }
 
 CU_TestInfo test_oplog_tests[] = {
 	{ "row_with_random_marks_telescopes", row_with_random_marks_telescopes },
 	{ "row_mark_replaces_and_mark_once_does_not", row_mark_replaces_and_mark_once_does_not },
-	{ "row_mark_at_its_end_counts_in_either_order", row_mark_at_its_end_counts_in_either_order },
+	{ "row_mark_at_its_end_counts_in_either_order",
+	  row_mark_at_its_end_counts_in_either_order },
 	{ "row_recycled_ignores_its_old_handle", row_recycled_ignores_its_old_handle },
-	{ "rows_of_one_time_come_in_order_of_host_and_qp", rows_of_one_time_come_in_order_of_host_and_qp },
+	{ "rows_of_one_time_come_in_order_of_host_and_qp",
+	  rows_of_one_time_come_in_order_of_host_and_qp },
 	{ "csv_holds_rows_and_sums", csv_holds_rows_and_sums },
 	{ "report_stage_means_sum_to_the_mean", report_stage_means_sum_to_the_mean },
 	CU_TEST_INFO_NULL,

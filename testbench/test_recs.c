@@ -27,7 +27,10 @@ static uint32_t first_of(const uint32_t *live, uint32_t n)
 	return best;
 }
 
-/* Pushes and pops at random; returns how often heap and list disagreed. 'fault' breaks the heap's order once. */
+/*
+ * Pushes and pops at random; returns how often heap and list disagreed. 'fault' breaks the heap's
+ * order once.
+ */
 static uint32_t heap_against_list(bool fault)
 {
 	uint32_t live[N], n = 0, root = REC_NONE, bad = 0;
@@ -159,9 +162,11 @@ static void ticket_with_its_last_completion_names_who_waits(void)
 
 CU_TestInfo test_recs_tests[] = {
 	{ "heap_pops_in_order_of_start_then_file", heap_pops_in_order_of_start_then_file },
-	{ "slot_is_usable_from_the_next_time_stamp_on", slot_is_usable_from_the_next_time_stamp_on },
+	{ "slot_is_usable_from_the_next_time_stamp_on",
+	  slot_is_usable_from_the_next_time_stamp_on },
 	{ "slot_with_many_segments_keeps_them_apart", slot_with_many_segments_keeps_them_apart },
 	{ "ticket_list_follows_what_is_open", ticket_list_follows_what_is_open },
-	{ "ticket_with_its_last_completion_names_who_waits", ticket_with_its_last_completion_names_who_waits },
+	{ "ticket_with_its_last_completion_names_who_waits",
+	  ticket_with_its_last_completion_names_who_waits },
 	CU_TEST_INFO_NULL,
 };

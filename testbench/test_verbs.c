@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_verbs.c - the bytes of WQEs, doorbells, keys and CQEs against vectors made by hand from protocol.md 13
+ * test_verbs.c - the bytes of WQEs, doorbells, keys and CQEs against vectors made by hand from
+ * protocol.md 13
  */
 #include <CUnit/CUnit.h>
 #include <string.h>
@@ -37,47 +38,83 @@ static const struct {
 	struct sge sge[4];
 	const char *hex;
 } wqes[] = {
-	{ "write", { .opcode = WR_RDMA_WRITE, .flags = SIG, .n_sge = 1, .raddr = 0x20000040, .rkey = 0x5678 },
+	{ "write",
+	  { .opcode = WR_RDMA_WRITE,
+	    .flags = SIG,
+	    .n_sge = 1,
+	    .raddr = 0x20000040,
+	    .rkey = 0x5678 },
 	  { SRC(0x100, 4096) },
 	  "00000008 00001103 00000008 00000000 0000000020000040 00005678 00000000"
 	  "00001000 00001234 0000000010000100" },
 	{ "write of two segments, one empty between",
-	  { .opcode = WR_RDMA_WRITE, .flags = SIG, .n_sge = 3, .raddr = 0x20000040, .rkey = 0x5678 },
+	  { .opcode = WR_RDMA_WRITE,
+	    .flags = SIG,
+	    .n_sge = 3,
+	    .raddr = 0x20000040,
+	    .rkey = 0x5678 },
 	  { SRC(0, 16), SRC(64, 0), SRC(128, 1) },
 	  "00000008 00001104 00000008 00000000 0000000020000040 00005678 00000000"
 	  "00000010 00001234 0000000010000000 00000001 00001234 0000000010000080" },
 	{ "write with immediate, solicited",
-	  { .opcode = WR_RDMA_WRITE_WITH_IMM, .flags = SIG | WR_SOLICITED, .n_sge = 1, .imm = 0xa1b2c3d4,
-	    .raddr = 0x20000040, .rkey = 0x5678 },
+	  { .opcode = WR_RDMA_WRITE_WITH_IMM,
+	    .flags = SIG | WR_SOLICITED,
+	    .n_sge = 1,
+	    .imm = 0xa1b2c3d4,
+	    .raddr = 0x20000040,
+	    .rkey = 0x5678 },
 	  { SRC(0, 8) },
 	  "00000009 00001103 0000000a a1b2c3d4 0000000020000040 00005678 00000000"
 	  "00000008 00001234 0000000010000000" },
-	{ "write of nothing", { .opcode = WR_RDMA_WRITE, .flags = SIG, .raddr = 0x20000040, .rkey = 0x5678 }, { { 0 } },
+	{ "write of nothing",
+	  { .opcode = WR_RDMA_WRITE, .flags = SIG, .raddr = 0x20000040, .rkey = 0x5678 },
+	  { { 0 } },
 	  "00000008 00001102 00000008 00000000 0000000020000040 00005678 00000000" },
-	{ "send, unsignaled, fenced", { .opcode = WR_SEND, .flags = WR_FENCE, .n_sge = 1 }, { SRC(1, 3) },
+	{ "send, unsignaled, fenced",
+	  { .opcode = WR_SEND, .flags = WR_FENCE, .n_sge = 1 },
+	  { SRC(1, 3) },
 	  "0000000a 00001102 00000080 00000000 00000003 00001234 0000000010000001" },
-	{ "send with immediate", { .opcode = WR_SEND_WITH_IMM, .flags = SIG, .n_sge = 1, .imm = 1 }, { SRC(0, 3) },
+	{ "send with immediate",
+	  { .opcode = WR_SEND_WITH_IMM, .flags = SIG, .n_sge = 1, .imm = 1 },
+	  { SRC(0, 3) },
 	  "0000000b 00001102 00000008 00000001 00000003 00001234 0000000010000000" },
-	{ "send with invalidate", { .opcode = WR_SEND_WITH_INV, .flags = SIG, .n_sge = 1, .inv_key = 0x5678 },
-	  { SRC(0, 3) }, "00000001 00001102 00000008 00005678 00000003 00001234 0000000010000000" },
-	{ "read", { .opcode = WR_RDMA_READ, .flags = SIG, .n_sge = 1, .raddr = 0x20000000, .rkey = 0x5678 },
+	{ "send with invalidate",
+	  { .opcode = WR_SEND_WITH_INV, .flags = SIG, .n_sge = 1, .inv_key = 0x5678 },
+	  { SRC(0, 3) },
+	  "00000001 00001102 00000008 00005678 00000003 00001234 0000000010000000" },
+	{ "read",
+	  { .opcode = WR_RDMA_READ, .flags = SIG, .n_sge = 1, .raddr = 0x20000000, .rkey = 0x5678 },
 	  { SRC(0, 0x1000) },
 	  "00000010 00001103 00000008 00000000 0000000020000000 00005678 00000000"
 	  "00001000 00001234 0000000010000000" },
 	{ "compare and swap",
-	  { .opcode = WR_ATOMIC_CMP_AND_SWP, .flags = SIG, .n_sge = 1, .raddr = 0x20000008, .rkey = 0x5678,
-	    .compare_add = 0x1112131415161718, .swap = 0x2122232425262728 },
+	  { .opcode = WR_ATOMIC_CMP_AND_SWP,
+	    .flags = SIG,
+	    .n_sge = 1,
+	    .raddr = 0x20000008,
+	    .rkey = 0x5678,
+	    .compare_add = 0x1112131415161718,
+	    .swap = 0x2122232425262728 },
 	  { SRC(8, 8) },
 	  "00000011 00001104 00000008 00000000 0000000020000008 00005678 00000000"
 	  "2122232425262728 1112131415161718 00000008 00001234 0000000010000008" },
 	{ "fetch and add",
-	  { .opcode = WR_ATOMIC_FETCH_AND_ADD, .flags = SIG, .n_sge = 1, .raddr = 0x20000008, .rkey = 0x5678,
-	    .compare_add = 5, .swap = 9 },
+	  { .opcode = WR_ATOMIC_FETCH_AND_ADD,
+	    .flags = SIG,
+	    .n_sge = 1,
+	    .raddr = 0x20000008,
+	    .rkey = 0x5678,
+	    .compare_add = 5,
+	    .swap = 9 },
 	  { SRC(8, 8) },
 	  "00000012 00001104 00000008 00000000 0000000020000008 00005678 00000000"
 	  "0000000000000005 0000000000000000 00000008 00001234 0000000010000008" },
 	{ "five segments' room, two blocks",
-	  { .opcode = WR_RDMA_WRITE, .flags = SIG, .n_sge = 4, .raddr = 0x20000040, .rkey = 0x5678 },
+	  { .opcode = WR_RDMA_WRITE,
+	    .flags = SIG,
+	    .n_sge = 4,
+	    .raddr = 0x20000040,
+	    .rkey = 0x5678 },
 	  { SRC(0, 1), SRC(0x10, 2), SRC(0x20, 3), SRC(0x30, 4) },
 	  "00000008 00001106 00000008 00000000 0000000020000040 00005678 00000000"
 	  "00000001 00001234 0000000010000000 00000002 00001234 0000000010000010"
@@ -118,7 +155,11 @@ static void post_send_each_opcode_gives_its_vector(void)
 
 static struct send_wr a_write(const struct sge *sge)
 {
-	return (struct send_wr){ .opcode = WR_RDMA_WRITE, .flags = SIG, .n_sge = 1, .sge = sge, .raddr = 0x20000040,
+	return (struct send_wr){ .opcode = WR_RDMA_WRITE,
+				 .flags = SIG,
+				 .n_sge = 1,
+				 .sge = sge,
+				 .raddr = 0x20000040,
 				 .rkey = 0x5678 };
 }
 
@@ -258,8 +299,9 @@ static void post_recv_gives_its_vector(void)
 	rq_pa = h->nic->qp[0].rq_pa;
 	dbr_pa = h->nic->qp[0].dbr_pa;
 	CU_ASSERT_EQUAL_FATAL(verbs_post_recv(h, 0, &wr, OP, &list), 0);
-	CU_ASSERT_TRUE(wqe_is("00001000 00001234 0000000010000000 00000005 00001234 0000000010002000"
-			      "00000000 00000100 0000000000000000"));
+	CU_ASSERT_TRUE(
+		wqe_is("00001000 00001234 0000000010000000 00000005 00001234 0000000010002000"
+		       "00000000 00000100 0000000000000000"));
 	CU_ASSERT_EQUAL(list.req[0].addr, rq_pa);
 	CU_ASSERT_EQUAL(list.req[1].addr, dbr_pa);
 	CU_ASSERT_EQUAL(memcmp(list.req[1].data, "\0\0\0\1", 4), 0);
@@ -276,7 +318,8 @@ static void post_recv_gives_its_vector(void)
 }
 
 /* A CQE of QP 0x11: opcode and owner, counter, byte count, syndrome. */
-static void make_cqe(uint8_t *cqe, uint8_t opcode, uint8_t owner, uint16_t counter, uint8_t syndrome)
+static void make_cqe(uint8_t *cqe, uint8_t opcode, uint8_t owner, uint16_t counter,
+		     uint8_t syndrome)
 {
 	memset(cqe, 0, 64);
 	cqe[55] = syndrome;
@@ -321,11 +364,13 @@ static void completion_covers_unsignaled_before_it(void)
 static void completion_with_error_gives_its_status(void)
 {
 	static const uint8_t pairs[][2] = {
-		{ 0x01, WC_LOC_LEN_ERR }, { 0x02, WC_LOC_QP_OP_ERR }, { 0x04, WC_LOC_PROT_ERR }, { 0x05, WC_WR_FLUSH_ERR },
-		{ 0x06, WC_MW_BIND_ERR }, { 0x10, WC_BAD_RESP_ERR }, { 0x11, WC_LOC_ACCESS_ERR },
-		{ 0x12, WC_REM_INV_REQ_ERR }, { 0x13, WC_REM_ACCESS_ERR }, { 0x14, WC_REM_OP_ERR },
-		{ 0x15, WC_RETRY_EXC_ERR }, { 0x16, WC_RNR_RETRY_EXC_ERR }, { 0x22, WC_REM_ABORT_ERR },
-		{ 0x7f, WC_GENERAL_ERR },
+		{ 0x01, WC_LOC_LEN_ERR },    { 0x02, WC_LOC_QP_OP_ERR },
+		{ 0x04, WC_LOC_PROT_ERR },   { 0x05, WC_WR_FLUSH_ERR },
+		{ 0x06, WC_MW_BIND_ERR },    { 0x10, WC_BAD_RESP_ERR },
+		{ 0x11, WC_LOC_ACCESS_ERR }, { 0x12, WC_REM_INV_REQ_ERR },
+		{ 0x13, WC_REM_ACCESS_ERR }, { 0x14, WC_REM_OP_ERR },
+		{ 0x15, WC_RETRY_EXC_ERR },  { 0x16, WC_RNR_RETRY_EXC_ERR },
+		{ 0x22, WC_REM_ABORT_ERR },  { 0x7f, WC_GENERAL_ERR },
 	};
 	struct wc wc;
 	uint8_t cqe[64];
@@ -380,7 +425,8 @@ static void reg_mr_writes_both_tables(void)
 	uint64_t table = 0;
 	const uint8_t *e;
 
-	set_up("rnicsim-trace 1\nhost h0\npd h0 P\nmr h0 m va=0x12345800 len=6000 access=lw,rr lkey=2377 pd=P\n");
+	set_up("rnicsim-trace 1\nhost h0\npd h0 P\n"
+	       "mr h0 m va=0x12345800 len=6000 access=lw,rr lkey=2377 pd=P\n");
 	CU_ASSERT_EQUAL(t.s->mrs[0].rkey, 2377);
 	e = entry_of(2377);
 	CU_ASSERT_EQUAL(2377 >> 8, 9);
@@ -401,7 +447,8 @@ static void reg_mr_writes_both_tables(void)
 
 static void reg_mr_with_two_keys_splits_rights(void)
 {
-	set_up("rnicsim-trace 1\nhost h0\nmr h0 m va=0x10000 len=4096 access=lw,rw,ra lkey=0x777701 rkey=0x102\n"
+	set_up("rnicsim-trace 1\nhost h0\n"
+	       "mr h0 m va=0x10000 len=4096 access=lw,rw,ra lkey=0x777701 rkey=0x102\n"
 	       "mr h0 n va=0x20000 len=4096\n");
 	CU_ASSERT_EQUAL(entry_of(0x777701)[MPT_ACCESS], ACCESS_LOCAL_WRITE);
 	CU_ASSERT_EQUAL(entry_of(0x102)[MPT_ACCESS], ACCESS_REMOTE_WRITE | ACCESS_REMOTE_ATOMIC);
@@ -420,10 +467,12 @@ static void reg_mr_with_two_keys_splits_rights(void)
 
 static void reg_mr_index_taken_is_an_error(void)
 {
-	static const char clash[] = "rnicsim-trace 1\nhost h0\nmr h0 m va=0x10000 len=4096 lkey=0x1234\n"
-				    "mr h0 n va=0x20000 len=4096 rkey=0x1235\n";
+	static const char clash[] =
+		"rnicsim-trace 1\nhost h0\nmr h0 m va=0x10000 len=4096 lkey=0x1234\n"
+		"mr h0 n va=0x20000 len=4096 rkey=0x1235\n";
 
-	CU_ASSERT_PTR_NOT_NULL(strstr(tb_system_error(clash), "system.trace:4: MR n: a key with the index"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(tb_system_error(clash), "system.trace:4: MR n: a key with the index"));
 }
 
 static void create_qp_fills_the_nic(void)
@@ -456,7 +505,8 @@ static void system_what_is_not_there_yet_is_named(void)
 	static const struct {
 		const char *line, *want;
 	} cases[] = {
-		{ "qp h0 q9 type=UC peer=h1.q9\nqp h1 q9 type=UC peer=h0.q9\n", "system.trace:8: a QP of type UC" },
+		{ "qp h0 q9 type=UC peer=h1.q9\nqp h1 q9 type=UC peer=h0.q9\n",
+		  "system.trace:8: a QP of type UC" },
 		{ "qp h0 q9 type=UD\n", "system.trace:8: a QP of type UD" },
 		{ "srq h0 s\n", "system.trace:8: shared receive queues" },
 		{ "cq h0 c mode=event\n", "system.trace:8: a CQ with mode=event" },

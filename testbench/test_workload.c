@@ -2,8 +2,8 @@
 /*
  * test_workload.c - the CPU of a host against a device that executes send queues at once
  *
- * The device stands for host_mem and the NIC: it does the stores, takes WQEs from the rings when the doorbell
- * rings, logs them, and writes CQEs for signaled ones.
+ * The device stands for host_mem and the NIC: it does the stores, takes WQEs from the rings when
+ * the doorbell rings, logs them, and writes CQEs for signaled ones.
  */
 #include "testbench/tb.h"
 
@@ -34,7 +34,7 @@ struct device {
 	bool has_poll[8];
 	uint64_t now_cyc, delay_cyc; /* completions are seen so much later */
 	uint32_t bad_at;	/* WQE of the log that fails, counted from 1; 0 = none */
-	uint64_t foreign_ps;	/* when the first poll came, at which record 1 of host h1 is completed */
+	uint64_t foreign_ps;	/* when the first poll came: then record 1 of h1 is completed */
 };
 
 struct bench {
@@ -110,15 +110,20 @@ static void execute(struct device *d, const uint8_t *qword, uint64_t now_ps)
 		struct wqe w = { .qpi = qpi };
 
 		for (uint32_t i = 0; i < WQE_MAX_BB; i++)
-			mem_read(d->h->mem, q->sq_pa + ((d->index[qpi] + i) & (q->sq_bb - 1)) * 64, p + i * 64, 64);
+			mem_read(d->h->mem, q->sq_pa + ((d->index[qpi] + i) & (q->sq_bb - 1)) * 64,
+				 p + i * 64, 64);
 		bbs = wqe_send_bbs(p);
 		CU_ASSERT_EQUAL(load_be32(p) >> 8 & 0xffff, d->index[qpi]);
 		wqe_send_decode(&w, p, QP_RC);
 		if (d->n_log < MAX_LOG)
-			d->log[d->n_log++] = (struct done_wqe){ .raddr = w.raddr, .now_ps = now_ps, .len = w.len,
-								.opcode = w.opcode, .first_inline = p[w.seg_off] };
+			d->log[d->n_log++] = (struct done_wqe){ .raddr = w.raddr,
+								.now_ps = now_ps,
+								.len = w.len,
+								.opcode = w.opcode,
+								.first_inline = p[w.seg_off] };
 		if (w.signaled)
-			write_cqe(d, qpi, d->index[qpi], d->bad_at && d->n_log == d->bad_at ? 0x13 : 0);
+			write_cqe(d, qpi, d->index[qpi],
+				  d->bad_at && d->n_log == d->bad_at ? 0x13 : 0);
 		d->index[qpi] = (uint16_t)(d->index[qpi] + bbs);
 	}
 }
@@ -142,7 +147,8 @@ static void serve(struct tb *t, struct tb_port *p, const void *msg)
 	case CPU_COPY:
 		for (unsigned i = 0; i < 8; i++)
 			from |= (uint64_t)r->data[i] << 8 * i;
-		CU_ASSERT_TRUE(mem_read(d->h->mem, from, bytes, r->len) && mem_write(d->h->mem, r->addr, bytes, r->len));
+		CU_ASSERT_TRUE(mem_read(d->h->mem, from, bytes, r->len) &&
+			       mem_write(d->h->mem, r->addr, bytes, r->len));
 		break;
 	case CPU_MMIO:
 		execute(d, r->data, p->b.now_ps);
@@ -172,7 +178,8 @@ static void start(const char *records, const char *const *sets)
 	bench.sink.take = keep_row;
 	oplog_attach(bench.sys.s->oplog, &bench.sink);
 	bench.dev.h = &bench.sys.s->hosts[0];
-	tb_init(&bench.tb, &workload_class, bench.dev.h, sets ? sets : (const char *[]){ "workload.clock=1GHz", NULL });
+	tb_init(&bench.tb, &workload_class, bench.dev.h,
+		sets ? sets : (const char *[]){ "workload.clock=1GHz", NULL });
 	tb_source(&bench.tb, "rec");
 	bench.dev.rsp = tb_source(&bench.tb, "cpu_rsp");
 	tb_sink_react(&bench.tb, "cpu_req", serve, &bench.dev);
@@ -217,7 +224,8 @@ static void posts_run_in_file_order_with_costs(void)
 	CU_ASSERT_EQUAL(row_of(2, 0)->t_ps[OP_POST], NS(1000));
 	/* 40 ns, block and record, 20 ns, register */
 	CU_ASSERT_EQUAL(bench.dev.log[0].now_ps, NS(40 + 1 + 20 + 1));
-	CU_ASSERT_EQUAL(row_of(3, 0)->t_ps[OP_POST], NS(1000 + 40 + 1 + 20 + 1 + 1));	/* and a poll */
+	CU_ASSERT_EQUAL(row_of(3, 0)->t_ps[OP_POST],
+			NS(1000 + 40 + 1 + 20 + 1 + 1)); /* and a poll */
 	CU_ASSERT_EQUAL(tb_stat(&bench.tb, "posts"), 4);
 	CU_ASSERT_EQUAL(tb_stat(&bench.tb, "doorbells"), 4);
 	finish();
@@ -252,7 +260,10 @@ static void post_after_another_host_starts_at_the_next_edge(void)
 	finish();
 }
 
-/* Among QPs the earliest start goes first, then the file's order; a QP that waits holds up itself only. */
+/*
+ * Among QPs the earliest start goes first, then the file's order; a QP that waits holds up itself
+ * only.
+ */
 static void queues_share_the_core_by_start_then_file(void)
 {
 	static const uint64_t want[] = { 2, 3, 1, 4, 5 };
@@ -292,10 +303,11 @@ static void repeat_keeps_its_window_and_wraps_in_the_mr(void)
 {
 	uint64_t off = 0xff00, roff = 0xfe80;
 
-	start("post h0.q0 id=1 op=RDMA_WRITE sge=src:0xff00:0x80 remote=dst:0xfe80 repeat=50 window=3 stride=0x40 "
-	      "rstride=0x100\n"
+	start("post h0.q0 id=1 op=RDMA_WRITE sge=src:0xff00:0x80 remote=dst:0xfe80 repeat=50 "
+	      "window=3 stride=0x40 rstride=0x100\n"
 	      "post h0.q0 id=2 op=RDMA_WRITE remote=dst:0 after=1\n"
-	      "expect h0.q0 id=1 status=SUCCESS\n", NULL);
+	      "expect h0.q0 id=1 status=SUCCESS\n",
+	      NULL);
 	bench.dev.delay_cyc = 500;
 	run_all();
 	CU_ASSERT_EQUAL_FATAL(bench.dev.n_log, 51);
@@ -316,7 +328,8 @@ static void queue_full_of_work_waits_for_room(void)
 	char text[2048] = "";
 
 	for (int i = 1; i <= 20; i++)
-		sprintf(text + strlen(text), "post h0.q0 id=%d op=RDMA_WRITE remote=dst:%d flags=%s\n", i, i,
+		sprintf(text + strlen(text),
+			"post h0.q0 id=%d op=RDMA_WRITE remote=dst:%d flags=%s\n", i, i,
 			i % 5 ? "unsignaled" : "signaled");
 	start(text, NULL);
 	run_all();
@@ -332,7 +345,8 @@ static void queue_full_of_unsignaled_work_is_named(void)
 {
 	struct err e = { 0 };
 
-	start("post h0.q0 id=1 op=RDMA_WRITE remote=dst:0 flags=unsignaled repeat=9 window=20\n", NULL);
+	start("post h0.q0 id=1 op=RDMA_WRITE remote=dst:0 flags=unsignaled repeat=9 window=20\n",
+	      NULL);
 	tb_run(&bench.tb);
 	CU_ASSERT_FALSE(feed_blocked(bench.sys.s, &e));
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "system.trace:8: "));
@@ -350,7 +364,8 @@ static void batch_rings_once_or_when_it_must_wait(void)
 	run_all();
 	CU_ASSERT_EQUAL(bench.dev.n_log, 24);
 	CU_ASSERT_EQUAL(bench.dev.log[0].now_ps, bench.dev.log[2].now_ps);
-	CU_ASSERT_EQUAL(bench.dev.log[3].now_ps, bench.dev.log[10].now_ps);	/* the queue was full: 8 */
+	CU_ASSERT_EQUAL(bench.dev.log[3].now_ps,
+			bench.dev.log[10].now_ps); /* the queue was full: 8 */
 	CU_ASSERT_EQUAL(tb_stat(&bench.tb, "doorbells"), bench.dev.n_mmio);
 	finish();
 }
@@ -410,7 +425,7 @@ static void receives_are_in_force_before_time_0(void)
 	      "recv h0.q0 id=5 sge=src:24:8\n", NULL);
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 2);
 	CU_ASSERT_EQUAL(mem_at(bench.dev.h->mem, bench.dev.h->nic->qp[0].rq_pa + 64)[15], 8);
-	tb_run_for(&bench.tb, 4000);	/* the QP waits for 5 us, and the receives behind it do */
+	tb_run_for(&bench.tb, 4000);	/* the QP waits for 5 us, so do receives behind it */
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 2);
 	tb_run(&bench.tb);
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 4);
@@ -424,7 +439,8 @@ static void receives_without_room_wait_apart(void)
 	const struct qp_attr *q;
 	uint8_t cqe[64] = { 0 };
 
-	start("recv h0.q0 id=1\nrecv h0.q0 id=2\nrecv h0.q0 id=3\nrecv h0.q0 id=4\nrecv h0.q0 id=5\nrecv h0.q0 id=6\n"
+	start("recv h0.q0 id=1\nrecv h0.q0 id=2\nrecv h0.q0 id=3\n"
+	      "recv h0.q0 id=4\nrecv h0.q0 id=5\nrecv h0.q0 id=6\n"
 	      WRITE(7) "\n", NULL);
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 4);
 	tb_run(&bench.tb);
@@ -434,7 +450,8 @@ static void receives_without_room_wait_apart(void)
 	store_be32(cqe + 44, 5);
 	store_be32(cqe + 56, q->qpn);
 	cqe[63] = CQE_RESP_SEND << 4;
-	mem_write(bench.dev.h->mem, bench.dev.h->nic->cq[q->rcq].pa + bench.dev.pi[q->rcq]++ * 64, cqe, 64);
+	mem_write(bench.dev.h->mem, bench.dev.h->nic->cq[q->rcq].pa + bench.dev.pi[q->rcq]++ * 64,
+		  cqe, 64);
 	answer_poll(&bench.dev, q->rcq);
 	tb_run(&bench.tb);
 	oplog_flush(bench.sys.s->oplog);
@@ -469,7 +486,8 @@ static void dereg_clears_the_entry_then_tells_the_nic(void)
 
 	start("dereg h0 src at=2us\n", NULL);
 	run_all();
-	CU_ASSERT_EQUAL(mem_at(bench.dev.h->mem, bench.dev.h->nic->mpt_pa + 0x12 * MPT_SIZE)[MPT_FLAGS], 0);
+	CU_ASSERT_EQUAL(
+		mem_at(bench.dev.h->mem, bench.dev.h->nic->mpt_pa + 0x12 * MPT_SIZE)[MPT_FLAGS], 0);
 	cmd = tb_got(bench.mpt, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(cmd);
 	CU_ASSERT_EQUAL(cmd->key, 0x1234);
@@ -509,9 +527,12 @@ static void stalls_change_times_only(void)
 			const char *const sets[] = { "workload.clock=1GHz", set_in, set_out, NULL };
 
 			tb_stall_sets(&workload_class, in, out, set_in, set_out);
-			start("post h0.q0 id=1 op=RDMA_WRITE remote=dst:0 repeat=60 window=5 rstride=8\n"
+			start("post h0.q0 id=1 op=RDMA_WRITE remote=dst:0 repeat=60 "
+			      "window=5 rstride=8\n"
 			      "mem h0 src:0 set:1:3000\n"
-			      "post h0.q0 id=2 op=RDMA_WRITE sge=src:0:30 remote=dst:0 flags=inline after=1\n", sets);
+			      "post h0.q0 id=2 op=RDMA_WRITE sge=src:0:30 remote=dst:0 "
+			      "flags=inline after=1\n",
+			      sets);
 			run_all();
 			if (in + out == 0)
 				want = work_done();
@@ -523,15 +544,19 @@ static void stalls_change_times_only(void)
 
 CU_TestInfo test_workload_tests[] = {
 	{ "posts_run_in_file_order_with_costs", posts_run_in_file_order_with_costs },
-	{ "post_after_starts_its_delay_behind_the_completion", post_after_starts_its_delay_behind_the_completion },
-	{ "post_after_another_host_starts_at_the_next_edge", post_after_another_host_starts_at_the_next_edge },
+	{ "post_after_starts_its_delay_behind_the_completion",
+	  post_after_starts_its_delay_behind_the_completion },
+	{ "post_after_another_host_starts_at_the_next_edge",
+	  post_after_another_host_starts_at_the_next_edge },
 	{ "queues_share_the_core_by_start_then_file", queues_share_the_core_by_start_then_file },
-	{ "repeat_keeps_its_window_and_wraps_in_the_mr", repeat_keeps_its_window_and_wraps_in_the_mr },
+	{ "repeat_keeps_its_window_and_wraps_in_the_mr",
+	  repeat_keeps_its_window_and_wraps_in_the_mr },
 	{ "queue_full_of_work_waits_for_room", queue_full_of_work_waits_for_room },
 	{ "queue_full_of_unsignaled_work_is_named", queue_full_of_unsignaled_work_is_named },
 	{ "batch_rings_once_or_when_it_must_wait", batch_rings_once_or_when_it_must_wait },
 	{ "post_refused_counts_as_done", post_refused_counts_as_done },
-	{ "completion_with_error_reaches_row_and_expect", completion_with_error_reaches_row_and_expect },
+	{ "completion_with_error_reaches_row_and_expect",
+	  completion_with_error_reaches_row_and_expect },
 	{ "receives_are_in_force_before_time_0", receives_are_in_force_before_time_0 },
 	{ "receives_without_room_wait_apart", receives_without_room_wait_apart },
 	{ "inline_post_sees_the_store_before_it", inline_post_sees_the_store_before_it },
