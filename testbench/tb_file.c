@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/err.h"
 #include "testbench/tb_file.h"
 
 static char dir[256];
@@ -67,13 +68,12 @@ char *tb_read(const char *path)
 	if (!f)
 		return NULL;
 	do {
-		s = realloc(s, n + 65536);
-		got = s ? fread(s + n, 1, 65535, f) : 0;
+		s = x_realloc(s, n + 65536);
+		got = fread(s + n, 1, 65535, f);
 		n += got;
 	} while (got);
 	fclose(f);
-	if (s)
-		s[n] = '\0';
+	s[n] = '\0';
 	return s;
 }
 
