@@ -4,8 +4,9 @@
  *
  * A port is an interface of the file and sees what it sends and receives. A sent packet is stamped
  * with its first bit leaving, a received one with its last bit arriving (as a NIC that stamps at
- * its MAC reports them). Bytes run from the Ethernet header to the ICRC, without FCS; frames that
- * the wire lost show only at the sender.
+ * its MAC reports them). Ethernet: bytes run from the Ethernet header to the ICRC, without FCS.
+ * InfiniBand: from LRH to VCRC, in ERF records, which is how readers know it. Frames that the wire
+ * lost show only at the sender.
  */
 #ifndef MODELS_CAPTURE_H
 #define MODELS_CAPTURE_H
@@ -20,9 +21,10 @@ struct capture *capture_open(const char *path, struct err *e);
 
 /*
  * Add port 'name' ("nic0"): 'tx' is the channel out of its MAC, 'rx' the one into it, both of frame
- * messages. Before the run only.
+ * messages; 'is_ib' says that they carry InfiniBand. Before the run only.
  */
-void capture_port(struct capture *c, const char *name, struct chan *tx, struct chan *rx);
+void capture_port(struct capture *c, const char *name, bool is_ib, struct chan *tx,
+		  struct chan *rx);
 
 /* Packets seen so far. */
 uint64_t capture_count(const struct capture *c);

@@ -17,6 +17,7 @@
 #define ETHERTYPE_IPV6 0x86ddu
 #define ETHERTYPE_ROCEV1 0x8915u
 #define IP_PROTO_UDP 17u
+#define GRH_NEXT_BTH 0x1bu
 #define ROCEV2_PORT 4791u
 #define PKEY_DEFAULT 0xffffu
 #define PSN_MASK 0xffffffu

@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mac.c - Ethernet MAC and PHY: serialisation on the way out, the receive buffer on the way in
+ * mac.c - the port: MAC and PHY of Ethernet, or link layer and PHY of InfiniBand; serialisation on
+ * the way out, the receive buffer on the way in
  *
  * Hardware: frames packets with preamble, FCS and padding to 64 B, sends them one behind the other
  * with the inter-frame gap, and takes frames off the line into the NIC's receive buffer (IEEE 802.3
- * clauses 3, 4).
+ * clauses 3, 4). On InfiniBand: sets packets between a start and an end delimiter, and makes and
+ * checks their VCRC (IBTA vol. 1, 7.8.2; vol. 2 for the delimiters).
  *
  * Modelled: exact line times. A frame starts at the picosecond at which the line is free, within
  * the clock cycle in which that happens, and the fraction of a picosecond that a rate may leave is
- * carried over, so N back-to-back frames take exactly N x (bytes + 24) x 8 / rate. Frames are
- * store-and-forward: a received packet goes on when its last bit is in. A receive buffer that is
- * full drops (lossless Ethernet will pause the peer before). The port's PHYs are two constant
- * delays.
+ * carried over, so N back-to-back frames take exactly N x (bytes + 24) x 8 / rate, or + 2 on
+ * InfiniBand. Frames are store-and-forward: a received packet goes on when its last bit is in. A
+ * receive buffer that is full drops (lossless Ethernet will pause the peer before, InfiniBand's
+ * credits its port). The port's PHYs are two constant delays. The sender's VCRC is known to be right
+ * unless the wire altered the packet, so it is recomputed only then, or always with `vcrc_always`.
  * Not modelled: FCS bytes (what a link damages is lost, or passes with a fresh FCS: wire.c), beats
- * of the bus between the MAC and its neighbours, code words. At most one frame a clock cycle each
- * way: the clock must not be slower than the rate of minimum frames.
+ * of the bus between the MAC and its neighbours, code words, FLITs. At most one frame a clock cycle
+ * each way: a clock slower than the rate of the smallest frames leaves gaps between these.
  */
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/packet.h"
+#include "models/vcrc.h"
 #include "sim/pool.h"
 
-#define PREAMBLE_BYTES 8u
-#define FCS_BYTES 4u
-#define GAP_BYTES 12u
-#define MIN_BYTES 60u		/* without FCS */
+/* What takes line time besides the bytes of a packet. */
+struct framing {
+	uint32_t before, after, gap;
+	uint32_t min;		/* a shorter packet is padded */
+};
+/* preamble and start of frame, FCS, inter-frame gap; 64 B with FCS */
+static const struct framing ethernet = { .before = 8, .after = 4, .gap = 12, .min = 60 };
+/* a symbol for each delimiter (declared); LRH, BTH and CRCs: no packet is shorter */
+static const struct framing infiniband = { .before = 1, .after = 1, .gap = 0,
+					   .min = LRH_BYTES + BTH_BYTES + ICRC_BYTES + VCRC_BYTES };
 
 /* A packet in the receive buffer. */
 struct rx_slot {
@@ -37,8 +47,10 @@ struct mac {
 	/* parameters */
 	uint64_t rate, tx_delay, rx_delay;
 	uint32_t rx_buffer;
+	bool vcrc_always;
 	/* ports */
 	struct chan *tx_pkt, *rx_frame, *tx_frame, *rx_pkt;
+	const struct framing *line;
 	/* state: line free at line_ps + line_rem / rate ps */
 	uint64_t line_ps, line_rem;
 	uint64_t last_bit_ps;	/* end of the frame being sent, while its buffer is held */
@@ -49,7 +61,7 @@ struct mac {
 	uint32_t rx_bytes;	/* occupancy of the receive buffer */
 	/* statistics */
 	uint64_t tx_frames, tx_bytes, tx_line_bytes;
-	uint64_t rx_frames, rx_bytes_in, rx_dropped, rx_bytes_max;
+	uint64_t rx_frames, rx_bytes_in, rx_dropped, rx_vcrc, rx_bytes_max;
 };
 
 #define T struct mac
@@ -62,16 +74,18 @@ static const struct field mac_fields[] = {
 		   "declared"),
 	PARAM_BYTES(T, rx_buffer, 262016, 8192, 64 * MIB, "receive buffer",
 		    "documented: ingress buffer of a ConnectX-5"),
+	PARAM_BOOL(T, vcrc_always, 0, "recompute the VCRC of unaltered packets too", "declared"),
 	PORT_IN(T, tx_pkt, pkt, "packets to send"),
 	PORT_OUT(T, tx_frame, frame, "frames to the line, pushed as they start"),
 	PORT_IN(T, rx_frame, frame, "frames from the line"),
 	PORT_OUT(T, rx_pkt, pkt, "packets received"),
 	STAT(T, tx_frames, "pkt", "frames sent"),
 	STAT(T, tx_bytes, "B", "bytes of the packets sent, without FCS and padding"),
-	STAT(T, tx_line_bytes, "B", "byte times used on the line, preamble, FCS and gap included"),
+	STAT(T, tx_line_bytes, "B", "byte times used on the line, framing and gap included"),
 	STAT(T, rx_frames, "pkt", "frames received"),
 	STAT(T, rx_bytes_in, "B", "bytes of the packets received, without FCS and padding"),
 	STAT(T, rx_dropped, "pkt", "frames dropped because the receive buffer was full"),
+	STAT(T, rx_vcrc, "pkt", "InfiniBand: packets dropped because of a wrong VCRC"),
 	STAT(T, rx_bytes_max, "B", "highest occupancy of the receive buffer"),
 	SIGNAL(T, rx_bytes, 27, "occupancy of the receive buffer"),
 	FIELDS_END
@@ -81,8 +95,10 @@ static const struct field mac_fields[] = {
 static void mac_build(struct block *b)
 {
 	struct mac *m = (struct mac *)b;
+	const struct nic *nic = b->env;
 
-	m->rx_slots = m->rx_buffer / MIN_BYTES + 1;
+	m->line = port_is_ib(&nic->addr) ? &infiniband : &ethernet;
+	m->rx_slots = m->rx_buffer / m->line->min + 1;
 	m->rx = block_alloc(b, m->rx_slots, sizeof(*m->rx));
 }
 
@@ -95,9 +111,23 @@ static void mac_reset(struct block *b)
 	m->rx_head = m->rx_count = m->rx_bytes = 0;
 }
 
-static uint32_t padded(const struct packet *p)
+static uint32_t padded(const struct mac *m, const struct packet *p)
 {
-	return p->len > MIN_BYTES ? p->len : MIN_BYTES;
+	return p->len > m->line->min ? p->len : m->line->min;
+}
+
+static void add_vcrc(struct packet *p)
+{
+	uint32_t at = p->len - VCRC_BYTES;
+
+	vcrc_store(p->data + at, vcrc_of(p->data, at));
+}
+
+static bool is_vcrc_ok(const struct packet *p)
+{
+	uint32_t at = p->len - VCRC_BYTES;
+
+	return vcrc_load(p->data + at) == vcrc_of(p->data, at);
 }
 
 /* Occupy the line for 'bytes' more. */
@@ -118,8 +148,8 @@ static uint64_t line_free(const struct mac *m)
 static void start_frame(struct mac *m, uint32_t buf)
 {
 	const struct nic *nic = m->b.env;
-	const struct packet *p = buf_data(m->b.sim, buf);
-	uint32_t bytes = padded(p);
+	struct packet *p = buf_data(m->b.sim, buf);
+	uint32_t bytes = padded(m, p);
 	struct frame f = { .buf = buf };
 
 	if (line_free(m) < m->b.now_ps) {
@@ -127,18 +157,20 @@ static void start_frame(struct mac *m, uint32_t buf)
 		m->line_rem = 0;
 	}
 	f.first_ps = line_free(m) + m->tx_delay;
-	line_advance(m, PREAMBLE_BYTES + bytes + FCS_BYTES);
+	line_advance(m, m->line->before + bytes + m->line->after);
 	m->last_bit_ps = line_free(m);
 	f.last_ps = m->last_bit_ps + m->tx_delay;
-	line_advance(m, GAP_BYTES);
+	line_advance(m, m->line->gap);
 	m->start_cyc = domain_cycle_at(m->b.dom, m->line_ps + 1) - 1;
+	if (m->line == &infiniband)
+		add_vcrc(p);
 	if (p->is_msg_first)
 		oplog_mark(nic->oplog, p->op, OP_FIRST_BIT, f.first_ps);
 	if (p->is_msg_last)
 		oplog_mark(nic->oplog, p->op, OP_LAST_BIT, f.last_ps);
 	m->tx_frames++;
 	m->tx_bytes += p->len;
-	m->tx_line_bytes += PREAMBLE_BYTES + bytes + FCS_BYTES + GAP_BYTES;
+	m->tx_line_bytes += m->line->before + bytes + m->line->after + m->line->gap;
 	/* the sender keeps its buffer up to the last bit */
 	m->sending = buf;
 	buf_ref(m->b.sim, buf);
@@ -191,10 +223,13 @@ static uint64_t take(struct mac *m)
 	if (f->last_ps > b->now_ps)
 		return block_cycle_at(b, f->last_ps);
 	p = buf_data(b->sim, f->buf);
-	bytes = padded(p);
+	bytes = padded(m, p);
 	m->rx_frames++;
 	m->rx_bytes_in += p->len;
-	if (m->rx_bytes + bytes > m->rx_buffer) {
+	if (m->line == &infiniband && (p->is_altered || m->vcrc_always) && !is_vcrc_ok(p)) {
+		m->rx_vcrc++;
+		buf_unref(b, f->buf);
+	} else if (m->rx_bytes + bytes > m->rx_buffer) {
 		m->rx_dropped++;
 		buf_unref(b, f->buf);
 	} else {
@@ -242,6 +277,6 @@ static uint64_t mac_step(struct block *b)
 
 const struct block_class mac_class = {
 	.name = "mac", .impl = "c", .size = sizeof(struct mac), .fields = mac_fields,
-	.doc = "Ethernet MAC and PHY: exact serialisation, receive buffer",
+	.doc = "MAC and PHY, Ethernet or InfiniBand: exact serialisation, receive buffer",
 	.build = mac_build, .reset = mac_reset, .step = mac_step,
 };

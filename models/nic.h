@@ -22,14 +22,32 @@
 
 enum qp_type { QP_RC, QP_UC, QP_UD, QP_XRC };
 
+/* What a port speaks. */
+enum port_net { NET_ROCE2, NET_ROCE1, NET_IB, NET_IB_GRH };
+
+/* What a packet looks like: those from ENCAP_IB on have an LRH. */
+enum encap { ENCAP_IPV4, ENCAP_IPV6, ENCAP_ROCE1, ENCAP_IB, ENCAP_IB_GRH, ENCAPS };
+
+static inline bool encap_is_ib(uint8_t e)
+{
+	return e >= ENCAP_IB;
+}
+
 /* A network endpoint. */
 struct port_addr {
+	uint8_t net;		/* enum port_net */
 	uint8_t mac[6];
 	uint8_t ip[16];		/* IPv6, or IPv4 as ::ffff:a.b.c.d */
 	bool is_v6;
 	bool has_fixed_path;	/* sends hop limit 64 and flow label 0, whatever a QP asks for */
-	uint16_t lid;
+	uint8_t lid[2];		/* as on the wire */
+	uint8_t gid[16];
 };
+
+static inline bool port_is_ib(const struct port_addr *a)
+{
+	return a->net >= NET_IB;
+}
 
 /* A QP's attributes. */
 struct qp_attr {
@@ -57,9 +75,9 @@ struct qp_attr {
 	uint32_t max_sge;
 	uint64_t qpc_pa;	/* the context's backing store, 256 B */
 	/* packets */
-	uint8_t hdr[HDR_TEMPLATE]; /* Ethernet, IP, UDP headers with everything but lengths, IP id and checksum */
-	uint8_t hdr_len;	/* 14 + 20 + 8 or 14 + 40 + 8 */
-	bool is_v6;
+	uint8_t hdr[HDR_TEMPLATE]; /* all before the BTH, but for lengths and checksum */
+	uint8_t hdr_len;
+	uint8_t encap;		/* enum encap */
 	/* observation: oplog handle of the request in each slot, written at the post */
 	uint32_t *sq_op;	/* by basic block index & (sq_bb - 1) */
 	uint32_t *rq_op;	/* by WQE index & (rq_wqe - 1) */

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packet.c - building and taking apart RoCEv2 packets (IBTA annex A17)
+ * packet.c - building and taking apart packets (IBTA vol. 1, chapters 5.2 and 9)
  *
  * What the packetizer and the responder do to make a packet, and the parser to read one: shared
- * functions, not a block. The UDP checksum is 0 for IPv4 and, as soft-RoCE and hardware send it,
- * for IPv6; IPv4 packets carry DF and identification 0. IPv4 options and fragments are refused.
+ * functions, not a block. The transport is here; what stands before and behind it, in encap.c.
  */
 #include <string.h>
 
-#include "models/icrc.h"
+#include "models/encap.h"
 #include "models/msg.h"
-#include "models/packet.h"
 
-#define IPV4_DF 2u
 #define MAX_PAYLOAD 4096u
 #define FIXED_HOP_LIMIT 64u
 #define UD_PORT_HASH 0x61c88647u	/* hash_32 of Linux */
@@ -32,146 +29,66 @@ uint16_t packet_sport(uint8_t qp_type, uint32_t qpn, uint32_t dest_qpn, uint32_t
 	return (uint16_t)(0xc000u | ((v & 0x3fff) ^ (v & 0xfc000) >> 14));
 }
 
-static uint32_t ipv4_sum(const uint8_t *ip)
-{
-	uint32_t s = 0;
-
-	for (unsigned i = 0; i < IPV4_BYTES; i += 2)
-		s += (uint32_t)(ip[i] << 8 | ip[i + 1]);
-	s = (s & 0xffff) + (s >> 16);
-	return (s & 0xffff) + (s >> 16);
-}
-
-static void template_ipv4(uint8_t *to, const struct port_addr *from, const struct port_addr *dest,
-			  const struct packet_path *path)
-{
-	struct hdr_ipv4 h = { .version = 4, .ihl = IPV4_BYTES / 4, .tos = path->tclass,
-			      .flags = IPV4_DF, .ttl = path->hop_limit, .proto = IP_PROTO_UDP };
-
-	memcpy(h.src, from->ip + 12, 4);
-	memcpy(h.dst, dest->ip + 12, 4);
-	hdr_ipv4_encode(to, &h);
-}
-
-static void template_ipv6(uint8_t *to, const struct port_addr *from, const struct port_addr *dest,
-			  const struct packet_path *path)
-{
-	struct hdr_ipv6 h = { .version = 6, .tclass = path->tclass, .flow = path->flow_label,
-			      .next = IP_PROTO_UDP, .hop = path->hop_limit };
-
-	memcpy(h.src, from->ip, 16);
-	memcpy(h.dst, dest->ip, 16);
-	hdr_ipv6_encode(to, &h);
-}
-
-void packet_fix_path(struct qp_attr *qp)
-{
-	uint8_t *ip = qp->hdr + ETH_BYTES;
-
-	if (qp->is_v6) {
-		ip[1] &= 0xf0;	/* its other half is of the traffic class */
-		ip[2] = ip[3] = 0;
-		ip[7] = FIXED_HOP_LIMIT;
-	} else {
-		ip[8] = FIXED_HOP_LIMIT;
-	}
-}
-
 void packet_template(struct qp_attr *qp, const struct port_addr *from, const struct port_addr *to,
 		     const struct packet_path *path)
 {
-	struct hdr_eth eth;
-	struct hdr_udp udp = { .sport = path->sport, .dport = ROCEV2_PORT };
+	struct packet_path sent = *path;
 
-	qp->is_v6 = from->is_v6 && to->is_v6;
-	memcpy(eth.dst, to->mac, 6);
-	memcpy(eth.src, from->mac, 6);
-	eth.type = qp->is_v6 ? ETHERTYPE_IPV6 : ETHERTYPE_IPV4;
-	hdr_eth_encode(qp->hdr, &eth);
-	if (qp->is_v6)
-		template_ipv6(qp->hdr + ETH_BYTES, from, to, path);
-	else
-		template_ipv4(qp->hdr + ETH_BYTES, from, to, path);
-	qp->hdr_len = (uint8_t)(ETH_BYTES + (qp->is_v6 ? IPV6_BYTES : IPV4_BYTES) + UDP_BYTES);
-	if (udp.sport == 0)
-		udp.sport = packet_sport(qp->type, qp->qpn, qp->dest_qpn, path->flow_label);
-	hdr_udp_encode(qp->hdr + qp->hdr_len - UDP_BYTES, &udp);
-	if (from->has_fixed_path)
-		packet_fix_path(qp);
+	if (sent.sport == 0)
+		sent.sport = packet_sport(qp->type, qp->qpn, qp->dest_qpn, path->flow_label);
+	if (from->has_fixed_path) {
+		sent.hop_limit = FIXED_HOP_LIMIT;
+		sent.flow_label = 0;
+	}
+	qp->encap = (uint8_t)encap_between(from, to);
+	qp->hdr_len = encaps[qp->encap].l4;
+	encaps[qp->encap].fill(qp->hdr, from, to, &sent);
 }
 
 void packet_begin(struct packet *p, const struct qp_attr *qp, const struct hdr_bth *bth)
 {
 	*p = (struct packet){ .op = OP_NONE, .rsp_op = OP_NONE, .l4 = qp->hdr_len,
-			      .len = (uint16_t)(qp->hdr_len + BTH_BYTES) };
+			      .len = (uint16_t)(qp->hdr_len + BTH_BYTES), .encap = qp->encap };
 	memcpy(p->data, qp->hdr, HDR_TEMPLATE);
 	hdr_bth_encode(p->data + p->l4, bth);
 }
 
-static void put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static uint32_t get16(const uint8_t *p)
-{
-	return (uint32_t)(p[0] << 8 | p[1]);
-}
-
 void packet_end(struct packet *p)
 {
+	const struct encap_info *e = &encaps[p->encap];
 	/* BTH and extended headers are whole words */
-	uint32_t pad = (0u - (uint32_t)(p->len - p->l4)) & 3u, udp_len;
-	uint8_t *bth = p->data + p->l4, *udp = bth - UDP_BYTES, *ip = p->data + ETH_BYTES;
-	bool is_v6 = get16(p->data + 12) == ETHERTYPE_IPV6;
+	uint32_t pad = (0u - (uint32_t)(p->len - p->l4)) & 3u;
+	uint8_t *bth = p->data + p->l4;
 
 	memset(p->data + p->len, 0, pad);
 	p->len = (uint16_t)(p->len + pad);
 	bth[1] = (uint8_t)((bth[1] & 0xcf) | pad << 4);
-	udp_len = UDP_BYTES + (uint32_t)(p->len - p->l4) + ICRC_BYTES;
-	put16(udp + 4, udp_len);
-	if (is_v6) {
-		put16(ip + 4, udp_len);
-	} else {
-		put16(ip + 2, IPV4_BYTES + udp_len);
-		put16(ip + 10, 0);
-		put16(ip + 10, ~ipv4_sum(ip) & 0xffff);
-	}
-	icrc_store(p->data + p->len,
-		   icrc_of(is_v6 ? ICRC_IPV6 : ICRC_IPV4, ip, (size_t)(p->len - ETH_BYTES)));
-	p->len = (uint16_t)(p->len + ICRC_BYTES);
+	e->finish(p->data, (uint32_t)(p->len - p->l4) + ICRC_BYTES);
+	icrc_store(p->data + p->len, icrc_of(e->icrc, p->data + e->net, (size_t)(p->len - e->net)));
+	p->len = (uint16_t)(p->len + ICRC_BYTES + e->tail);
 }
 
-/* Check Ethernet and IP; on success *end is the offset behind the IP payload. */
+/* Check what stands before the BTH; on success *end is the offset behind the ICRC. */
 static enum packet_drop parse_net(const struct packet *p, struct packet_view *v, uint32_t *end)
 {
-	const uint8_t *d = p->data, *ip = d + ETH_BYTES;
-	uint32_t type, hdr;
+	enum packet_drop d = encap_of(p, &v->encap);
+	const struct encap_info *e;
 
-	if (p->len < ETH_BYTES + IPV4_BYTES)
+	if (d != DROP_NONE)
+		return d;
+	e = &encaps[v->encap];
+	if (p->len < e->l4)
 		return DROP_SHORT;
-	type = get16(d + 12);
-	if (type != ETHERTYPE_IPV4 && type != ETHERTYPE_IPV6)
-		return DROP_ETHERTYPE;
-	v->is_v6 = type == ETHERTYPE_IPV6;
-	hdr = v->is_v6 ? IPV6_BYTES : IPV4_BYTES;
-	if (p->len < ETH_BYTES + hdr + UDP_BYTES)
+	d = e->parse(p->data, end);
+	if (d != DROP_NONE)
+		return d;
+	v->net = e->net;
+	v->l4 = e->l4;
+	/* InfiniBand knows no padding (IBTA vol. 1, 7.3: the length is checked) */
+	if (*end < e->l4 + BTH_BYTES + ICRC_BYTES || *end + e->tail > p->len ||
+	    (e->tail && *end + e->tail != p->len))
 		return DROP_SHORT;
-	if (v->is_v6) {
-		if (ip[0] >> 4 != 6 || ip[6] != IP_PROTO_UDP)
-			return DROP_IP;
-		*end = ETH_BYTES + hdr + get16(ip + 4);
-	} else {
-		/* no options, no fragment (DF alone may be set) */
-		if (ip[0] != (4 << 4 | IPV4_BYTES / 4) || (get16(ip + 6) & 0x3fff) != 0 ||
-		    ip[9] != IP_PROTO_UDP || ipv4_sum(ip) != 0xffff)
-			return DROP_IP;
-		*end = ETH_BYTES + get16(ip + 2);
-	}
-	v->net = ETH_BYTES;
-	v->l4 = (uint16_t)(ETH_BYTES + hdr + UDP_BYTES);
-	return *end > p->len || *end < v->l4 + BTH_BYTES + ICRC_BYTES ? DROP_SHORT : DROP_NONE;
+	return DROP_NONE;
 }
 
 /* A payload that cannot be answered by a NAK. */
@@ -187,15 +104,11 @@ enum packet_drop packet_parse(const struct packet *p, struct packet_view *v)
 {
 	uint32_t end, len, fixed;
 	enum packet_drop d = parse_net(p, v, &end);
-	struct hdr_udp udp;
 
 	if (d != DROP_NONE)
 		return d;
-	hdr_udp_decode(&udp, p->data + v->l4 - UDP_BYTES);
-	if (udp.dport != ROCEV2_PORT)
-		return DROP_PORT;
 	len = end - v->l4;
-	if (udp.len != UDP_BYTES + len || len % 4 != 0)
+	if (len % 4 != 0)
 		return DROP_SHORT;
 	hdr_bth_decode(&v->bth, p->data + v->l4);
 	if (v->bth.tver != 0)
@@ -215,8 +128,26 @@ enum packet_drop packet_parse(const struct packet *p, struct packet_view *v)
 
 bool packet_icrc_ok(const struct packet *p, const struct packet_view *v)
 {
-	enum icrc_net kind = v->is_v6 ? ICRC_IPV6 : ICRC_IPV4;
 	size_t n = (size_t)(v->icrc - v->net);
 
-	return icrc_load(p->data + v->icrc) == icrc_of(kind, p->data + v->net, n);
+	return icrc_load(p->data + v->icrc) == icrc_of(encaps[v->encap].icrc, p->data + v->net, n);
+}
+
+bool packet_is_to(const struct packet *p, const struct packet_view *v,
+		  const struct port_addr *port)
+{
+	const struct addr_place *link = &encaps[v->encap].link, *host = &encaps[v->encap].host;
+	const uint8_t *own = (const uint8_t *)port;
+
+	return memcmp(p->data + link->dst, own + link->port, link->len) == 0 &&
+	       memcmp(p->data + host->dst, own + host->port, host->len) == 0;
+}
+
+bool packet_is_from(const struct packet *p, const struct packet_view *v, const struct qp_attr *qp)
+{
+	const struct addr_place *host = &encaps[v->encap].host;
+
+	/* the peer's address is the destination in the QP's header template */
+	return v->encap == qp->encap &&
+	       memcmp(p->data + host->src, qp->hdr + host->dst, host->len) == 0;
 }

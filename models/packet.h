@@ -19,18 +19,24 @@
 #include "models/nic.h"
 #include "models/opcode.h"
 
-/* Room for the largest header stack (Ethernet, IPv6, UDP, BTH, extended), pad and ICRC. */
+/* Room for the largest header stack (Ethernet, IPv6, UDP, BTH, extended), pad and CRCs. */
 #define PACKET_HDR_MAX 160u
 #define ICRC_BYTES 4u
+#define VCRC_BYTES 2u
 
 struct packet {
 	uint32_t op;		/* oplog row of the request it belongs to; OP_NONE for responses */
 	uint32_t rsp_op;	/* READ, ATOMIC responses: oplog row of the request, or OP_NONE */
-	uint16_t len;		/* bytes in data: Ethernet header to ICRC, no preamble, no FCS */
+	/*
+	 * bytes in data. Ethernet: from its header to the ICRC, no preamble, no FCS. InfiniBand:
+	 * from LRH to VCRC, which ports fill in
+	 */
+	uint16_t len;
 	uint16_t l4;		/* offset of the BTH */
 	bool is_msg_first;	/* first packet of a pass over a message (milestone FIRST_BIT) */
 	bool is_msg_last;	/* last packet of a message (milestone LAST_BIT) */
-	bool is_altered;	/* the wire changed bytes: the receiver must recompute the ICRC */
+	bool is_altered;	/* the wire changed bytes: the receiver must recompute the CRCs */
+	uint8_t encap;		/* enum encap, as built; to a receiver only the kind of link */
 	uint8_t data[];		/* wire bytes */
 };
 
@@ -46,8 +52,9 @@ static inline uint32_t packet_buf_size(uint32_t mtu)
 struct packet_path {
 	uint8_t tclass;		/* IPv4: TOS byte; DSCP and ECN */
 	uint8_t hop_limit;
-	uint32_t flow_label;	/* 20 bits; IPv6 header, and source of the UDP source port */
+	uint32_t flow_label;	/* 20 bits; IPv6, GRH, and source of the UDP source port */
 	uint16_t sport;		/* UDP source port; 0 = by rule (packet_sport) */
+	uint8_t sl;		/* service level, in the LRH */
 };
 
 /*
@@ -57,17 +64,13 @@ struct packet_path {
 uint16_t packet_sport(uint8_t qp_type, uint32_t qpn, uint32_t dest_qpn, uint32_t flow_label);
 
 /*
- * Fill qp->hdr, hdr_len and is_v6 for packets from port 'from' to port 'to'; qp->type, qpn and
- * dest_qpn are set. IPv6 when both ports are. packet_fix_path(), if 'from' has a fixed path.
+ * Fill qp->hdr, hdr_len and encap for packets from port 'from' to port 'to', both on the same kind
+ * of net; qp->type, qpn and dest_qpn are set. RoCEv2: IPv6 when both ports are. If 'from' has a
+ * fixed path, hop limit 64 and flow label 0 are sent, as soft-RoCE does; the UDP source port still
+ * comes from the flow label that was asked for.
  */
 void packet_template(struct qp_attr *qp, const struct port_addr *from, const struct port_addr *to,
 		     const struct packet_path *path);
-
-/*
- * Put hop limit 64 and flow label 0 into a QP's template, as soft-RoCE does; the UDP source port,
- * which comes from the flow label that was asked for, stays.
- */
-void packet_fix_path(struct qp_attr *qp);
 
 /*
  * Start a packet of 'qp': header template and BTH (its pad is set by packet_end), marks cleared, op
@@ -108,7 +111,7 @@ static inline void packet_add_payload(struct packet *p, uint32_t n)
 	p->len = (uint16_t)(p->len + n);
 }
 
-/* Finish: pad bytes and BTH pad count, IP and UDP lengths, IP header checksum, ICRC. */
+/* Finish: pad bytes and BTH pad count, lengths, IPv4 header checksum, ICRC, room for a VCRC. */
 void packet_end(struct packet *p);
 
 /* ---- reading ---- */
@@ -117,8 +120,10 @@ void packet_end(struct packet *p);
 enum packet_drop {
 	DROP_NONE,
 	DROP_SHORT,	/* truncated, or lengths that disagree */
-	DROP_ETHERTYPE,	/* not IPv4, IPv6 */
+	DROP_ETHERTYPE,	/* not IPv4, IPv6, RoCEv1 */
 	DROP_IP,	/* version, options, fragment, header checksum, not UDP */
+	DROP_LRH,	/* link version, or a raw packet */
+	DROP_GRH,	/* version, or no BTH behind */
 	DROP_PORT,	/* UDP destination port */
 	DROP_TVER,	/* transport version */
 	DROP_OPCODE,	/* unknown opcode */
@@ -137,18 +142,19 @@ enum packet_drop {
 struct packet_view {
 	struct hdr_bth bth;
 	const struct opcode_info *info;
-	uint16_t net;		/* offset of the IP header */
+	uint16_t net;		/* offset of the IP header, GRH, or LRH when there is no GRH */
 	uint16_t l4;		/* of the BTH */
 	uint16_t xeth;		/* of the first extended header */
 	uint16_t payload;
 	uint16_t payload_len;	/* without pad */
 	uint16_t icrc;		/* of the ICRC */
-	bool is_v6;
+	enum encap encap;
 };
 
 /*
  * Check everything that needs no QP, and fill *v (unspecified unless DROP_NONE is returned). Bytes
- * behind the IP length (padding to the minimum frame) are ignored. The ICRC is not looked at:
+ * behind the ICRC are ignored on Ethernet (padding to the minimum frame), and are the VCRC on
+ * InfiniBand, which the port has checked. The ICRC is not looked at:
  * packet_icrc_ok(). Requests of a length that their opcode forbids pass, for the responder to NAK:
  * opcode_len_ok().
  */
@@ -156,5 +162,12 @@ enum packet_drop packet_parse(const struct packet *p, struct packet_view *v);
 
 /* Whether the ICRC in the packet is right. */
 bool packet_icrc_ok(const struct packet *p, const struct packet_view *v);
+
+/* Whether its destination addresses are the port's. */
+bool packet_is_to(const struct packet *p, const struct packet_view *v,
+		  const struct port_addr *port);
+
+/* Whether it looks like one from the peer of 'qp': same encapsulation, and the peer's address. */
+bool packet_is_from(const struct packet *p, const struct packet_view *v, const struct qp_attr *qp);
 
 #endif

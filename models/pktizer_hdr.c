@@ -73,11 +73,14 @@ static uint32_t datagram_path(struct qp_attr *qp, const struct nic *nic, const u
 	static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 	struct packet_path path = {
 		.tclass = av[26], .hop_limit = av[27], .flow_label = load_be32(av + 28) & 0xfffff,
+		.sl = av[12] & 15,
 	};
 	struct port_addr to = { .is_v6 = memcmp(av + 32, v4_mapped, sizeof(v4_mapped)) != 0 };
 
+	memcpy(to.lid, av + 14, sizeof(to.lid));
 	memcpy(to.mac, av + 20, sizeof(to.mac));
 	memcpy(to.ip, av + 32, sizeof(to.ip));
+	memcpy(to.gid, av + 32, sizeof(to.gid));
 	packet_template(qp, &nic->addr, &to, &path);
 	return load_be32(av + 8) & 0xffffff;
 }

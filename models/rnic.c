@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/packet.h"
 #include "models/wire.h"
 #include "sim/command.h"
 
@@ -110,9 +109,13 @@ static const struct joint joints[] = {
 
 /* ---- groups of the scenario file ---- */
 
+/* By enum port_net. */
+static const char *const encap_names[] = { "roce2", "roce1", "ib", "ib_grh", NULL };
+
 struct group {
 	uint64_t clock;
 	bool fixed_path;
+	uint8_t encap;
 	const char *profile, *host;
 };
 
@@ -121,6 +124,8 @@ static const struct field nic_fields[] = {
 	PARAM_FREQ(T, clock, 250 * MHZ, 1 * MHZ, 10 * GHZ, "clock of the NIC's blocks", "declared"),
 	PARAM_BOOL(T, fixed_path, 0, "send hop limit 64 and flow label 0, whatever a QP asks for",
 		   "documented: IBTA vol. 1 8.3 takes both from the address vector; rxe does not"),
+	PARAM_ENUM(T, encap, NET_ROCE2, encap_names,
+		   "what the port speaks; the same at both ends of a link", "declared"),
 	PARAM_STR(T, profile, "device preset: a name in models/profiles, or a path"),
 	PARAM_STR(T, host, "host of the trace in which the NIC sits"),
 	FIELDS_END
@@ -215,14 +220,6 @@ static bool add_part(struct rnic *r, struct config *cfg, const char *group, cons
 	return p->b != NULL;
 }
 
-/* The profile is known after the QPs: those connected already get it here. */
-static void fix_paths(struct nic *nic)
-{
-	nic->addr.has_fixed_path = true;
-	for (uint32_t i = 0; i < nic->n_qp; i++)
-		packet_fix_path(&nic->qp[i]);
-}
-
 /* Host 'h' of the trace and NIC number 'i' in it. */
 static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t h, struct err *e)
 {
@@ -241,8 +238,8 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
 	if (!read_profile(cfg, name, e) || !config_apply(cfg, name, "nic", nic_fields, &nic, e))
 		return false;
-	if (nic.fixed_path)
-		fix_paths(host->nic);
+	host->nic->addr.has_fixed_path = nic.fixed_path;
+	host->nic->addr.net = nic.encap;
 	for (size_t k = 0; k < ARRAY_LEN(nic_blocks); k++, n++)
 		if (!add_part(r, cfg, name, nic_blocks[k].inst, nic_blocks[k].cls, nic.clock, host->nic, &parts[n], e))
 			return false;
@@ -302,6 +299,12 @@ static uint32_t wire_rules(struct rnic *r, const struct trace *t, uint32_t from,
 	return n;
 }
 
+/* What the port of NIC 'i' speaks. */
+static uint8_t net_of(const struct rnic *r, uint32_t i)
+{
+	return rnic_nic(r, i)->addr.net;
+}
+
 static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t, const char *name,
 		       struct link_ends *l, struct err *e)
 {
@@ -323,6 +326,13 @@ static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t
 		if (g.rate)
 			set_rate(mac[k], g.rate);
 	}
+	if (net_of(r, l->a) != net_of(r, l->b))
+		return err_set(e, NULL, 0,
+			       "[%s] joins nic%" PRIu32 ", whose encap is %s, with nic%" PRIu32
+			       ", whose encap is %s; allowed: the same at both ends",
+			       name, l->a, encap_names[net_of(r, l->a)], l->b,
+			       encap_names[net_of(r, l->b)]);
+	env->is_ib = port_is_ib(&rnic_nic(r, l->a)->addr);
 	env->n_rules[0] = wire_rules(r, t, r->host_of_nic[l->a], r->host_of_nic[l->b], &env->rules[0]);
 	env->n_rules[1] = wire_rules(r, t, r->host_of_nic[l->b], r->host_of_nic[l->a], &env->rules[1]);
 	l->wire = netlist_add(&r->sim, block_classes, "wire", name, cfg, mac[0]->clock_hz, env, e);
@@ -414,7 +424,8 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 	for (uint32_t i = 0; i < r->n_nics; i++)
 		if (!build_node(r, cfg, i, r->host_of_nic[i], e))
 			return false;
-	return build_links(r, cfg, t, e) && config_check_used(cfg, e);
+	return system_connect(r->system, e) && build_links(r, cfg, t, e) &&
+	       config_check_used(cfg, e);
 }
 
 void rnic_destroy(struct rnic *r)

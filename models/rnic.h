@@ -35,6 +35,12 @@ struct rnic {
 bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t seed, struct err *e);
 void rnic_destroy(struct rnic *r);
 
+/* The set-up of NIC number 'i'. */
+static inline const struct nic *rnic_nic(const struct rnic *r, uint32_t i)
+{
+	return r->system->hosts[r->host_of_nic[i]].nic;
+}
+
 /*
  * Run to the end: nothing pending, the time limit, or sim_stop(). Blocks that never sleep
  * (every_cycle) never leave the run idle: then it is over when the trace has been read, every request

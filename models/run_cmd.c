@@ -81,7 +81,8 @@ static bool attach_capture(struct run *u, struct err *e)
 		snprintf(name, sizeof(name), "nic%" PRIu32 ".mac", i);
 		mac = netlist_find(&u->r.sim, name);
 		snprintf(name, sizeof(name), "nic%" PRIu32, i);
-		capture_port(u->pcap, name, netlist_chan(mac, "tx_frame"), netlist_chan(mac, "rx_frame"));
+		capture_port(u->pcap, name, port_is_ib(&rnic_nic(&u->r, i)->addr),
+			     netlist_chan(mac, "tx_frame"), netlist_chan(mac, "rx_frame"));
 	}
 	return true;
 }

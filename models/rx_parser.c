@@ -11,8 +11,7 @@
  * up to `depth` packets deep, and packets leave in order of arrival. What is wrong is dropped
  * silently and counted by reason. The sender's ICRC is known to be right unless the wire altered
  * the packet, so it is recomputed only then, or always with `icrc_always`.
- * Not modelled: native InfiniBand and RoCEv1, multicast, congestion notification (CNPs count as
- * drop_type).
+ * Not modelled: multicast, congestion notification (CNPs count as drop_type).
  */
 #include <string.h>
 
@@ -41,8 +40,8 @@ struct rx_parser {
 	uint32_t head, waiting;
 	/* statistics */
 	uint64_t packets, bytes, requests, responses;
-	uint64_t drop_short, drop_ethertype, drop_ip, drop_port, drop_tver, drop_opcode;
-	uint64_t drop_length, drop_icrc, drop_address, drop_qp, drop_type, drop_pkey, drop_qkey;
+	uint64_t drop_short, drop_ethertype, drop_ip, drop_lrh, drop_grh, drop_port, drop_tver;
+	uint64_t drop_opcode, drop_length, drop_icrc, drop_address, drop_qp, drop_type, drop_pkey, drop_qkey;
 };
 
 #define T struct rx_parser
@@ -61,8 +60,10 @@ static const struct field rx_parser_fields[] = {
 	STAT(T, requests, "pkt", "packets passed to the responder"),
 	STAT(T, responses, "pkt", "packets passed to the requester"),
 	STAT(T, drop_short, "pkt", "dropped: truncated, or lengths disagree"),
-	STAT(T, drop_ethertype, "pkt", "dropped: not IP"),
+	STAT(T, drop_ethertype, "pkt", "dropped: not IP, not RoCEv1"),
 	STAT(T, drop_ip, "pkt", "dropped: IP version, options, fragment, checksum or protocol"),
+	STAT(T, drop_lrh, "pkt", "dropped: LRH version, or a raw packet"),
+	STAT(T, drop_grh, "pkt", "dropped: GRH version, or no BTH behind"),
 	STAT(T, drop_port, "pkt", "dropped: not the RoCEv2 port"),
 	STAT(T, drop_tver, "pkt", "dropped: transport version"),
 	STAT(T, drop_opcode, "pkt", "dropped: unknown opcode"),
@@ -99,6 +100,8 @@ static uint64_t *drop_counter(struct rx_parser *r, enum packet_drop why)
 	case DROP_SHORT: return &r->drop_short;
 	case DROP_ETHERTYPE: return &r->drop_ethertype;
 	case DROP_IP: return &r->drop_ip;
+	case DROP_LRH: return &r->drop_lrh;
+	case DROP_GRH: return &r->drop_grh;
 	case DROP_PORT: return &r->drop_port;
 	case DROP_TVER: return &r->drop_tver;
 	case DROP_OPCODE: return &r->drop_opcode;
@@ -110,32 +113,6 @@ static uint64_t *drop_counter(struct rx_parser *r, enum packet_drop why)
 	case DROP_PKEY: return &r->drop_pkey;
 	default: return &r->drop_qkey;
 	}
-}
-
-/* Offsets in an IP header. */
-enum { IPV4_SRC = 12, IPV4_DST = 16, IPV6_SRC = 8, IPV6_DST = 24 };
-
-static bool is_to_port(const struct packet *p, const struct packet_view *v,
-		       const struct port_addr *port)
-{
-	const uint8_t *ip = p->data + v->net;
-
-	if (memcmp(p->data, port->mac, 6) != 0)
-		return false;
-	return v->is_v6 ? memcmp(ip + IPV6_DST, port->ip, 16) == 0
-			: memcmp(ip + IPV4_DST, port->ip + 12, 4) == 0;
-}
-
-/* The peer's address is the destination in the QP's header template. */
-static bool is_from_peer(const struct packet *p, const struct packet_view *v,
-			 const struct qp_attr *qp)
-{
-	const uint8_t *ip = p->data + v->net, *to = qp->hdr + ETH_BYTES;
-
-	if (v->is_v6 != qp->is_v6)
-		return false;
-	return v->is_v6 ? memcmp(ip + IPV6_SRC, to + IPV6_DST, 16) == 0 :
-			  memcmp(ip + IPV4_SRC, to + IPV4_DST, 4) == 0;
 }
 
 /* IBTA vol. 1, 10.9.3: equal in 15 bits, not 0, and not two limited members. */
@@ -165,7 +142,7 @@ static enum packet_drop check_qp(const struct packet *p, const struct packet_vie
 	if (!is_pkey_match(v->bth.pkey, qp->pkey))
 		return DROP_PKEY;
 	if (qp->type != QP_UD)
-		return is_from_peer(p, v, qp) ? DROP_NONE : DROP_ADDRESS;
+		return packet_is_from(p, v, qp) ? DROP_NONE : DROP_ADDRESS;
 	hdr_deth_decode(&deth, p->data + v->l4 + v->info->off[X_DETH]);
 	return deth.qkey == qp->qkey ? DROP_NONE : DROP_QKEY;
 }
@@ -181,7 +158,7 @@ static enum packet_drop check(const struct rx_parser *r, const struct packet *p,
 		return why;
 	if ((p->is_altered || r->icrc_always) && !packet_icrc_ok(p, v))
 		return DROP_ICRC;
-	if (!is_to_port(p, v, &nic->addr))
+	if (!packet_is_to(p, v, &nic->addr))
 		return DROP_ADDRESS;
 	*qpi = nic_qpi(nic, v->bth.destqp);
 	if (*qpi == QPI_NONE)

@@ -89,7 +89,8 @@ static void create_host(struct system *s, uint32_t i)
 	memcpy(h->nic->addr.mac, th->mac, sizeof(th->mac));
 	memcpy(h->nic->addr.ip, th->ip, sizeof(th->ip));
 	h->nic->addr.is_v6 = th->is_v6;
-	h->nic->addr.lid = th->lid;
+	store_be16(h->nic->addr.lid, th->lid);
+	memcpy(h->nic->addr.gid, th->gid, sizeof(th->gid));
 	h->trace = s->trace;
 	h->system = s;
 	h->name = th->name;
@@ -288,7 +289,8 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 		.path = { .tclass = (uint8_t)q->tclass,
 			  .hop_limit = (uint8_t)q->hop_limit,
 			  .flow_label = q->flow_label,
-			  .sport = (uint16_t)q->sport },
+			  .sport = (uint16_t)q->sport,
+			  .sl = (uint8_t)q->sl },
 	};
 
 	a.dest_qpn = peer_qpi == QPI_NONE ? q->peer_qpn : peer->qp[peer_qpi].qpn;
@@ -296,6 +298,14 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 	if (verbs_modify_qp(&s->hosts[q->host], s->qps[i].qpi, &a))
 		return err_set(e, t->path, q->line, "QP %s cannot be brought to its state",
 			       q->name);
+	return true;
+}
+
+bool system_connect(struct system *s, struct err *e)
+{
+	for (uint32_t i = 0; i < s->trace->n_qps; i++)
+		if (!connect_qp(s, i, e))
+			return false;
 	return true;
 }
 
@@ -308,10 +318,7 @@ static bool create_queues(struct system *s, struct err *e)
 		for (uint32_t i = 0; i < t->n_qps; i++)
 			if ((t->qps[i].qpn == 0) == is_assigned && !create_qp(s, i, e))
 				return false;
-	for (uint32_t i = 0; i < t->n_qps; i++)
-		if (!connect_qp(s, i, e))
-			return false;
-	return true;
+	return system_connect(s, e);
 }
 
 /* ---- records before time 0 ---- */

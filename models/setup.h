@@ -39,6 +39,12 @@ struct system *system_create(struct trace *t, struct err *e);
 void system_destroy(struct system *s);
 
 /*
+ * Bring the QPs to their states anew: their packets depend on what the NICs' ports speak, which is
+ * known later than the trace. Before the run only. False with 'e' set on a mistake.
+ */
+bool system_connect(struct system *s, struct err *e);
+
+/*
  * Read the next record of the trace into a slot (recs_can_alloc() holds): 1 = *handle is it, 0 =
  * end of file, -1 = s->err is set.
  */

@@ -14,9 +14,10 @@
  * Impairments are of two kinds: probabilities, drawn from a seeded stream for each direction, and
  * rules for the n-th frame (wire.h). A damaged frame has one bit flipped between BTH and ICRC, as
  * in the memory of a faulty switch that then computes a fresh FCS: the MAC takes it, the ICRC
- * tells. A repeated frame follows its original. A delayed one is overtaken by others; no line time
- * is charged for either, so frames that leave an impaired wire may overlap. Not modelled: bit
- * errors as such, skew, the line code.
+ * tells. On InfiniBand the bit is anywhere from LRH to VCRC, and the VCRC tells. A repeated frame
+ * follows its original. A delayed one is overtaken by others; no line time is charged for either,
+ * so frames that leave an impaired wire may overlap. Not modelled: bit errors as such, skew, the
+ * line code.
  */
 #include <string.h>
 
@@ -25,7 +26,8 @@
 #include "models/wire.h"
 #include "sim/pool.h"
 
-#define MIN_LINE_BYTES 84u	/* of a minimum frame with preamble and gap */
+#define MIN_ETH_BYTES 84u	/* of a minimum frame with preamble and gap */
+#define MIN_IB_BYTES 28u	/* of LRH, BTH, CRCs and delimiters */
 #define MAX_MTU 4096u
 #define MAX_FLIGHTS (1u << 22)
 #define N_SIZES 3u
@@ -114,6 +116,13 @@ static uint64_t span_ps(const struct wire *w)
 	return latency_ps(w) + (w->reorder ? w->reorder_delay : 0);
 }
 
+static uint32_t min_line_bytes(const struct wire *w)
+{
+	const struct wire_env *env = w->b.env;
+
+	return env && env->is_ib ? MIN_IB_BYTES : MIN_ETH_BYTES;
+}
+
 static void lane_build(struct wire *w, unsigned i)
 {
 	const struct wire_env *env = w->b.env;
@@ -124,7 +133,7 @@ static void lane_build(struct wire *w, unsigned i)
 	 * every frame on the line at the highest frame rate, twice when repeated, and what rules
 	 * hold back
 	 */
-	n = span / ps_of_bytes(MIN_LINE_BYTES, w->rate) * (w->duplicate ? 2 : 1) + 64;
+	n = span / ps_of_bytes(min_line_bytes(w), w->rate) * (w->duplicate ? 2 : 1) + 64;
 	for (uint32_t r = 0; env && r < env->n_rules[i]; r++)
 		n += env->rules[i][r].n_nth;
 	l->size = (uint32_t)min_u64(n, MAX_FLIGHTS);
@@ -141,7 +150,7 @@ static void wire_build(struct block *b)
 	for (unsigned i = 0; i < 2; i++)
 		lane_build(w, i);
 	for (unsigned k = 0; k < N_SIZES; k++) {
-		uint64_t line = smallest + MIN_LINE_BYTES;
+		uint64_t line = smallest + min_line_bytes(w);
 		uint64_t n = 2 * (span / ps_of_bytes(line, w->rate)) + w->buffer / size_limit[k];
 
 		w->pool[k] = pool_create(b, (uint32_t)min_u64(n, (1u << POOL_INDEX_BITS) - 1),
@@ -207,12 +216,17 @@ static void apply_rules(const struct wire *w, struct lane *l, unsigned i, struct
 	}
 }
 
-/* Flip a bit that the ICRC covers: BTH byte 4 may change on the way. */
+/* Flip a bit that the ICRC covers: BTH byte 4 may change on the way; or any that the VCRC does. */
 static void damage(struct packet *p, struct rng *r)
 {
-	uint32_t covered = (uint32_t)(p->len - p->l4), at = (uint32_t)rng_below(r, covered - 1);
+	uint32_t covered = (uint32_t)(p->len - p->l4), at;
 
-	at = p->l4 + (at < 4 ? at : at + 1);
+	if (encap_is_ib(p->encap)) {
+		at = (uint32_t)rng_below(r, p->len);
+	} else {
+		at = (uint32_t)rng_below(r, covered - 1);
+		at = p->l4 + (at < 4 ? at : at + 1);
+	}
 	p->data[at] = (uint8_t)(p->data[at] ^ 1u << rng_below(r, 8));
 	p->is_altered = true;
 }

@@ -18,8 +18,9 @@ struct wire_rule {
 	uint32_t n_nth;
 };
 
-/* Index 0: from end a to end b; 1: from b to a. */
 struct wire_env {
+	bool is_ib;		/* InfiniBand has shorter packets than Ethernet */
+	/* index 0: from end a to end b; 1: from b to a */
 	const struct wire_rule *rules[2];
 	uint32_t n_rules[2];
 };

@@ -36,7 +36,7 @@ static void add(struct replay_list *l, const uint8_t *bytes, uint32_t len)
 	r->is_bad = why != DROP_NONE || !packet_icrc_ok(r->p, &r->v);
 	if (r->is_bad)
 		return;
-	r->from = bytes[r->v.net + (r->v.is_v6 ? 8 + 15 : 12 + 3)];
+	r->from = bytes[r->v.net + (r->v.encap == ENCAP_IPV6 ? 8 + 15 : 12 + 3)];
 	r->kind = r->v.info->is_response ? REPLAY_RESPONSE : REPLAY_REQUEST;
 	if (r->kind == REPLAY_RESPONSE && (r->v.bth.opcode & IB_OPERATION_MASK) == IB_ACKNOWLEDGE)
 		r->kind = REPLAY_ACK;
@@ -109,7 +109,7 @@ static void name_place(const struct replay_packet *r, struct place *at)
 	};
 	const struct packet_view *v = &r->v;
 
-	if (name_field(at, v->is_v6 ? "ipv6" : "ipv4", v->net) ||
+	if (name_field(at, v->encap == ENCAP_IPV6 ? "ipv6" : "ipv4", v->net) ||
 	    name_field(at, "udp", v->l4 - UDP_BYTES) || name_field(at, "bth", v->l4))
 		return;
 	for (unsigned x = 0; x < X_COUNT; x++)
@@ -162,7 +162,7 @@ static void take_id(struct replay_packet *our, const struct replay_packet *rec)
 	uint8_t *ip = our->p->data + our->v.net;
 	size_t n = (size_t)(our->v.icrc - our->v.net);
 
-	if (our->v.is_v6 || rec->v.is_v6)
+	if (our->v.encap != ENCAP_IPV4 || rec->v.encap != ENCAP_IPV4)
 		return;
 	memcpy(ip + 4, rec->p->data + rec->v.net + 4, 2);
 	put_checksum(ip);
@@ -172,7 +172,7 @@ static void take_id(struct replay_packet *our, const struct replay_packet *rec)
 /* The IPv4 checksum says only that something else differs. */
 static bool is_checksum(const struct packet_view *v, uint32_t i)
 {
-	return !v->is_v6 && i - v->net >= 10 && i - v->net < 12;
+	return v->encap == ENCAP_IPV4 && i - v->net >= 10 && i - v->net < 12;
 }
 
 /* Compares from the IP header to the ICRC; both are good packets. */
@@ -183,7 +183,7 @@ static void compare_packet(struct verdict *d, const struct replay_packet *rec,
 	uint32_t end = (uint32_t)min_u64(rec->v.icrc, our->v.icrc) + ICRC_BYTES;
 	char what[128];
 
-	if (rec->v.is_v6 != our->v.is_v6) {
+	if (rec->v.encap != our->v.encap) {
 		tell(d, rec, index, "not the same IP version");
 		return;
 	}

@@ -67,7 +67,7 @@ static bool attach(struct tb_run *t, const struct tb_run_how *how)
 			tap_frames(t, i, netlist_chan(mac, "rx_frame"), false);
 		}
 		if (t->pcap)
-			capture_port(t->pcap, name, netlist_chan(mac, "tx_frame"),
+			capture_port(t->pcap, name, port_is_ib(&rnic_nic(&t->r, i)->addr), netlist_chan(mac, "tx_frame"),
 				     netlist_chan(mac, "rx_frame"));
 	}
 	report_init(&t->report);

@@ -39,7 +39,7 @@ static void bench_start(struct bench *b, const char *path, enum step_order order
 	b->pool = pool_create(&b->tx_pkt->b, 2 * N_PKTS, packet_buf_size(4096));
 	b->capture = capture_open(path, &e);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->capture);
-	capture_port(b->capture, "nic0", b->tx_frame->chan, b->rx_frame->chan);
+	capture_port(b->capture, "nic0", false, b->tx_frame->chan, b->rx_frame->chan);
 	tb_start(&b->t);
 	/* full duplex, in the same cycles */
 	for (uint32_t i = 0; i < N_PKTS; i++) {

@@ -55,7 +55,7 @@ static void add_xeth(struct packet *p, enum xeth x, const uint8_t *from)
 static void attributes_of(const struct packet *p, const struct packet_view *v, struct qp_attr *qp)
 {
 	struct packet_path path = { 0 };
-	struct port_addr from = { .is_v6 = v->is_v6 }, to = { .is_v6 = v->is_v6 };
+	struct port_addr from = { .is_v6 = v->encap == ENCAP_IPV6 }, to = { .is_v6 = v->encap == ENCAP_IPV6 };
 	struct hdr_eth eth;
 	struct hdr_udp udp;
 
@@ -64,7 +64,7 @@ static void attributes_of(const struct packet *p, const struct packet_view *v, s
 	memcpy(from.mac, eth.src, 6);
 	memcpy(to.mac, eth.dst, 6);
 	path.sport = udp.sport;
-	if (v->is_v6) {
+	if (v->encap == ENCAP_IPV6) {
 		struct hdr_ipv6 ip;
 
 		hdr_ipv6_decode(&ip, p->data + v->net);
@@ -84,7 +84,7 @@ static void attributes_of(const struct packet *p, const struct packet_view *v, s
 	}
 	packet_template(qp, &from, &to, &path);
 	/* the identification is the sender's counter */
-	if (!v->is_v6)
+	if (v->encap == ENCAP_IPV4)
 		memcpy(qp->hdr + ETH_BYTES + 4, p->data + v->net + 4, 2);
 }
 

@@ -264,7 +264,7 @@ static bool is_right(const struct bench *e, uint32_t i, const struct tx_job *j, 
 	    v.bth.psn != ((j->psn + index) & 0xffffff) || v.bth.destqp != DEST_QPN + j->qpi ||
 	    v.bth.pkey != 0xffff || v.bth.se != se || v.bth.migreq != 1 ||
 	    v.bth.pad != (4 - n % 4) % 4 || v.payload - v.xeth != (int)n_x || v.payload_len != n ||
-	    v.is_v6 != (j->qpi == QPI_V6))
+	    v.encap != (j->qpi == QPI_V6 ? ENCAP_IPV6 : ENCAP_IPV4))
 		return false;
 	if (memcmp(p->data + v.xeth, x, n_x) != 0 || p->is_msg_last != last ||
 	    p->is_msg_first != (index == 0 && first))

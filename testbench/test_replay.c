@@ -280,7 +280,7 @@ static uint32_t nth(const struct replay_list *l, enum replay_kind kind, uint32_t
 /* Write a bit into a packet and, where 'repair', a right ICRC behind it. */
 static void flip(struct replay_packet *r, uint32_t at, uint8_t bits, bool repair)
 {
-	enum icrc_net kind = r->v.is_v6 ? ICRC_IPV6 : ICRC_IPV4;
+	enum icrc_net kind = r->v.encap == ENCAP_IPV6 ? ICRC_IPV6 : ICRC_IPV4;
 	size_t n = (size_t)(r->v.icrc - r->v.net);
 
 	r->p->data[at] ^= bits;

@@ -265,12 +265,12 @@ static void other_peer(struct bench *b, struct packet *p)
 {
 	(void)p;
 	/* the last byte of the destination address in the template, behind the Ethernet header */
-	b->packets.qp[0].hdr[b->packets.qp[0].is_v6 ? 14 + 39 : 14 + 19] ^= 1;
+	b->packets.qp[0].hdr[b->packets.qp[0].encap == ENCAP_IPV6 ? 14 + 39 : 14 + 19] ^= 1;
 }
 static void other_family(struct bench *b, struct packet *p)
 {
 	(void)p;
-	b->packets.qp[0].is_v6 ^= true;
+	b->packets.qp[0].encap = ENCAP_IPV4;
 }
 static void no_qp(struct bench *b, struct packet *p)
 {
