@@ -14,6 +14,7 @@
 #include "models/mem.h"
 #include "models/nic.h"
 #include "models/oplog.h"
+#include "models/packet.h"
 #include "models/trace.h"
 
 struct block;
@@ -38,8 +39,18 @@ struct wr_ring {
 	uint32_t head, tail;	/* posted, retired; running */
 };
 
+/* The driver's side of an SRQ; index as in nic->srq. WQEs complete in any order. */
+struct drv_srq {
+	struct wr_entry *entry;	/* by WQE index */
+	uint16_t *next;		/* by WQE index: the list of the free ones */
+	uint16_t head, tail;	/* of that list; the last one stays free */
+	uint16_t counter;	/* WQEs posted, running */
+	uint32_t depth, n_posted; /* work requests it takes, holds */
+};
+
 /* The driver's side of a QP; index as in nic->qp. */
 struct drv_qp {
+	struct packet_path path; /* UD: of what it sends */
 	struct wr_ring sq, rq;
 	uint16_t sq_bb;		/* next basic block of the send queue */
 	uint16_t sq_rung;	/* producer at the last doorbell */
@@ -53,7 +64,8 @@ struct drv_qp {
 struct drv_cq {
 	uint32_t ci;		/* CQEs consumed, running */
 	uint32_t ci_written;	/* as last stored to the doorbell record */
-	uint32_t outstanding;	/* work requests posted whose completion would come here */
+	uint32_t outstanding;	/* work requests posted whose completion would come here; and each QP of
+				   an SRQ */
 	uint8_t log_depth;
 	uint8_t arm_sn;		/* sequence number of req_notify, 2 bits */
 	bool is_polling;	/* a poll is on its way or waits at the memory */
@@ -73,7 +85,8 @@ struct host {
 	/* driver */
 	struct drv_qp *qp;
 	struct drv_cq *cq;
-	uint32_t cap_qp, cap_cq;
+	struct drv_srq *srq;
+	uint32_t cap_qp, cap_cq, cap_srq;
 	uint32_t next_key, next_qpn; /* candidates for numbers to be assigned */
 	bool refuse_misaligned;	/* posts refuse atomics whose remote address is not a multiple of 8 */
 	/* records of the trace (recs.h) */

@@ -114,6 +114,8 @@ struct cq_attr {
 struct nic {
 	const char *name;	/* "nic0" */
 	struct port_addr addr;
+	bool has_plain_qkey;	/* sends a Q_Key with its high bit set as it is */
+	bool takes_long_ud;	/* a datagram over the MTU uses a PSN, "succeeds" and is not sent */
 	struct qp_attr *qp;
 	uint32_t n_qp;
 	struct cq_attr *cq;

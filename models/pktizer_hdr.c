@@ -73,6 +73,7 @@ static uint32_t datagram_path(struct qp_attr *qp, const struct nic *nic, const u
 	static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 	struct packet_path path = {
 		.tclass = av[26], .hop_limit = av[27], .flow_label = load_be32(av + 28) & 0xfffff,
+		.sport = (uint16_t)load_be32(av + 12),
 		.sl = av[12] & 15,
 	};
 	struct port_addr to = { .is_v6 = memcmp(av + 32, v4_mapped, sizeof(v4_mapped)) != 0 };
@@ -85,9 +86,15 @@ static uint32_t datagram_path(struct qp_attr *qp, const struct nic *nic, const u
 	return load_be32(av + 8) & 0xffffff;
 }
 
+/* A Q_Key with its high bit set stands for the QP's own (IBTA vol. 1, 10.2.5). */
+static uint32_t datagram_qkey(uint32_t qkey, const struct nic *nic, const struct qp_attr *qp)
+{
+	return qkey >> 31 && !nic->has_plain_qkey ? qp->qkey : qkey;
+}
+
 /* The extended headers that the opcode has, in wire order. */
-static void add_extended(struct packet *p, const struct qp_attr *qp, const struct tx_job *j,
-			 uint8_t opcode, const uint8_t *wqe)
+static void add_extended(struct packet *p, const struct nic *nic, const struct qp_attr *qp,
+			 const struct tx_job *j, uint8_t opcode, const uint8_t *wqe)
 {
 	const struct opcode_info *o = &opcode_info[opcode];
 
@@ -96,7 +103,8 @@ static void add_extended(struct packet *p, const struct qp_attr *qp, const struc
 			.xrcsrq = load_be32(wqe + WQE_AV_OFF) & 0xffffff });
 	if (opcode_has(o, X_DETH))
 		packet_add_deth(p, &(struct hdr_deth){
-			.qkey = load_be32(wqe + WQE_AV_OFF), .srcqp = qp->qpn });
+			.qkey = datagram_qkey(load_be32(wqe + WQE_AV_OFF), nic, qp),
+			.srcqp = qp->qpn });
 	if (opcode_has(o, X_RETH))
 		packet_add_reth(p, &(struct hdr_reth){
 			.va = j->raddr, .rkey = j->rkey, .dmalen = j->dma_len });
@@ -135,5 +143,5 @@ void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_at
 	} else {
 		packet_begin(p, qp, &bth);
 	}
-	add_extended(p, qp, j, bth.opcode, wqe);
+	add_extended(p, nic, qp, j, bth.opcode, wqe);
 }

@@ -40,9 +40,6 @@ static const struct field requester_fields[] = {
 		   "documented: IBTA vol. 1 table 46; rxe waits 61.41 ms"),
 	PARAM_BOOL(T, credits, true, "heed end-to-end credits of the AETH",
 		   "documented: IBTA vol. 1 9.7.7.2"),
-	PARAM_BOOL(T, long_ud_succeeds, false,
-		   "a datagram longer than the MTU completes, uses a PSN and is not sent",
-		   "documented: rxe recordings; IBTA vol. 1 11.6.2: local length error"),
 	PORT_IN(T, wqe, wqe, "WQEs, in order per QP"),
 	PORT_IN(T, rx, rx_pkt, "acknowledgements and responses"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
@@ -134,7 +131,7 @@ static uint8_t local_error(const struct requester *r, const struct req_wqe *w)
 
 	if (!(op->types >> a->type & 1) || (op->is_answered && (w->w.is_inline || !a->rd_atomic)))
 		return CQE_SYNDROME_LOCAL_QP_OP;
-	if (a->type == QP_UD && w->w.len > a->mtu && !r->long_ud_succeeds)
+	if (a->type == QP_UD && w->w.len > a->mtu && !((const struct nic *)r->b.env)->takes_long_ud)
 		return CQE_SYNDROME_LOCAL_LENGTH;
 	if (w->w.len > MAX_MESSAGE || (is_atomic && w->w.len != sizeof(uint64_t)))
 		return CQE_SYNDROME_LOCAL_LENGTH;
@@ -257,6 +254,7 @@ static uint64_t requester_step(struct block *b)
 {
 	struct requester *r = (struct requester *)b;
 	uint64_t next = CYCLE_NEVER;
+	bool is_idle;
 
 	req_timer_step(r);
 	take_peer_error(r);
@@ -267,7 +265,10 @@ static uint64_t requester_step(struct block *b)
 	if (r->scatter.is_busy)
 		next = min_u64(next, req_scatter(r));
 	next = min_u64(next, retire(r));
+	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));
+	if (is_idle && r->retire.n)	/* a datagram that is done without being sent */
+		next = b->cycle + 1;
 	r->n_ready = r->ready.n;
 	return min_u64(next, req_timer_step(r));	/* with those that this step started */
 }

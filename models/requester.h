@@ -78,7 +78,7 @@ struct requester {
 	/* parameters */
 	uint32_t window, burst, writes, timeout_factor;
 	uint64_t rnr_25;
-	bool credits, long_ud_succeeds;
+	bool credits;
 	/* ports */
 	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error;
 	struct chan *job, *credit, *cqe, *dma_req, *error;
@@ -149,7 +149,7 @@ void req_take_job_done(struct requester *r);
 
 /* ---- requester_unacked.c: UC, UD ---- */
 
-/* A datagram longer than the MTU, which counts as sent but is not (long_ud_succeeds). */
+/* A datagram longer than the MTU that counts as sent but is not (nic->takes_long_ud). */
 bool req_is_unsent(const struct requester *r, const struct req_wqe *w);
 
 /* All packets before PSN 'to' were handed to the port: their messages are done. */

@@ -152,13 +152,13 @@ static void send_job(struct requester *r, uint32_t qpi)
 		issue(r, qpi, w);
 	at = (q->send_psn - w->first_psn) & PSN_MASK;
 	n = job_psns(r, q, w, at);
-	if (!req_is_unsent(r, w))
+	if (!q->is_unacked || !req_is_unsent(r, w))
 		push_job(r, qpi, w, at, n);
 	q->send_psn = psn_add(q->send_psn, n);
 	q->top_psn = psn_max(q->top_psn, q->send_psn);
 	if (at + n == w->n_psn)
 		q->send++;
-	if (req_is_unsent(r, w))
+	if (q->is_unacked && req_is_unsent(r, w))
 		req_sent(r, qpi, q->una);
 }
 

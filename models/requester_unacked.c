@@ -7,12 +7,10 @@
 
 bool req_is_unsent(const struct requester *r, const struct req_wqe *w)
 {
-	const struct qp_attr *a;
+	const struct nic *nic = r->b.env;
+	const struct qp_attr *a = &nic->qp[w->w.qpi];
 
-	if (!r->long_ud_succeeds)
-		return false;
-	a = req_attr(r, w->w.qpi);
-	return a->type == QP_UD && w->w.len > a->mtu;
+	return nic->takes_long_ud && a->type == QP_UD && w->w.len > a->mtu;
 }
 
 void req_sent(struct requester *r, uint32_t qpi, uint32_t to)

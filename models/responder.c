@@ -48,8 +48,8 @@ static const struct field responder_fields[] = {
 	PARAM_BOOL(T, nak_after_rnr, false, "NAK the packets behind one that met no receive WQE",
 		   "documented: rxe does, IBTA vol. 1 9.7.5.2.8 does not"),
 	PARAM_BOOL(T, long_send_remote_op, false,
-		   "a SEND too long for its receive is a remote operational error (UC, UD: it ends "
-		   "the receive with a local QP operation error)",
+		   "a SEND too long for its receive is a remote operational error (UC, UD: of "
+		   "the receiver, a local QP operation error)",
 		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request (9.8.2.2: dropped)"),
 	PARAM_BOOL(T, recv_remote_access, false,
 		   "a WRITE refused for its key gives the receive it took a remote access error",
@@ -118,13 +118,15 @@ static void responder_build(struct block *b)
 	r->grh_pool = pool_create(b, r->contexts, RSP_GRH_BYTES);
 }
 
-static void reset_qp(struct rsp_qp *q, const struct qp_attr *a)
+static void reset_qp(struct rsp_qp *q, const struct qp_attr *a, const struct nic *nic)
 {
 	uint32_t psn = a->rq_psn & PSN_MASK;
 
 	*q = (struct rsp_qp){ .epsn = psn,
 			      .type = a->type,
 			      .is_unacked = a->type == QP_UC || a->type == QP_UD,
+			      .is_shared = a->srq < nic->n_srq,
+			      .recv_pd = a->srq < nic->n_srq ? nic->srq[a->srq].pd : a->pd,
 			      .commit_psn = psn_add(psn, PSN_MASK),
 			      .in_msg = RSP_NO_MESSAGE,
 			      .recv_syndrome = CQE_SYNDROME_WR_FLUSH,
@@ -142,7 +144,7 @@ static void responder_reset(struct block *b)
 	const struct nic *nic = b->env;
 
 	for (uint32_t i = 0; i < nic->n_qp; i++)
-		reset_qp(&r->qp[i], &nic->qp[i]);
+		reset_qp(&r->qp[i], &nic->qp[i], nic);
 	for (uint32_t i = 0; i < r->contexts; i++)
 		r->ctx[i].next = i + 1;
 	r->free_ctx = 0;

@@ -31,12 +31,7 @@ enum rsp_stage {
 };
 
 /* What becomes of a packet that is not executed. */
-enum rsp_outcome {
-	RSP_EXECUTE,
-	RSP_ACK_AGAIN,
-	RSP_NAK,
-	RSP_END_RECV	/* the receive in use ends with an error, the QP goes on */
-};
+enum rsp_outcome { RSP_EXECUTE, RSP_ACK_AGAIN, RSP_NAK };
 
 #define RSP_GRH_BYTES 40u	/* in front of a datagram in its receive buffer */
 
@@ -75,6 +70,8 @@ struct rsp_qp {
 	uint32_t epsn, msn;	/* expected next; messages completed */
 	uint8_t type;		/* enum qp_type */
 	bool is_unacked;	/* unreliable: nothing is acknowledged */
+	bool is_shared;		/* receives come from an SRQ */
+	uint16_t recv_pd;	/* of its receives' keys */
 	uint32_t commit_psn, commit_msn; /* of the last packet whose effects are final */
 	/* message in progress */
 	uint8_t in_msg;		/* enum op_class, or RSP_NO_MESSAGE */

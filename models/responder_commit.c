@@ -78,6 +78,7 @@ void rsp_recv_piece(struct responder *r, struct rsp_qp *q, struct rsp_commit *e,
 	}
 	d->addr = seg.addr + q->sge_off;
 	d->key = seg.lkey;
+	d->pd = q->recv_pd;
 	d->len = (uint32_t)min_u64(n, seg.len - q->sge_off);
 	d->access = ACCESS_LOCAL_WRITE;
 	q->sge_off += d->len;
@@ -149,9 +150,6 @@ uint64_t rsp_write(struct responder *r)
 		qp_list_add(&r->want_write, id);
 	} else if (c->outcome == RSP_EXECUTE) {
 		end_packet(r, c, e);
-	} else if (c->outcome == RSP_END_RECV) {
-		end_recv(r, c->m.qpi, e);
-		rsp_ctx_done(r, c);
 	} else {
 		e->syndrome = c->syndrome;
 		e->wants_ack = e->is_end = c->outcome == RSP_ACK_AGAIN;
@@ -241,7 +239,9 @@ void rsp_try_flush(struct responder *r, uint32_t qpi)
 {
 	const struct rsp_qp *q = &r->qp[qpi];
 
-	if (q->is_error && q->ctx_head == RSP_CTX_NONE && !q->is_flushed && !q->is_flush_wait)
+	/* what is left in an SRQ is for other QPs */
+	if (q->is_error && q->ctx_head == RSP_CTX_NONE && !q->is_flushed && !q->is_flush_wait &&
+	    (q->has_recv || !q->is_shared))
 		qp_list_add(&r->flush, qpi);
 }
 

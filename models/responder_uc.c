@@ -32,18 +32,12 @@ void rsp_drop(struct responder *r, struct rsp_ctx *c)
 void rsp_refuse_unreliable(struct responder *r, struct rsp_ctx *c, uint8_t syndrome,
 			   uint8_t recv_syndrome)
 {
-	struct rsp_qp *q = &r->qp[c->m.qpi];
-
-	if (recv_syndrome != CQE_SYNDROME_LOCAL_LENGTH || syndrome != NAK_REMOTE_OP) {
-		rsp_drop(r, c);
-		return;
-	}
 	/* as soft-RoCE does with a message too long for its receive (long_send_remote_op) */
-	q->in_msg = RSP_NO_MESSAGE;
-	q->epsn = psn_add(c->m.psn, 1);
-	q->recv_syndrome = CQE_SYNDROME_LOCAL_QP_OP;
-	c->grh_left = 0;
-	rsp_answer(r, c, RSP_END_RECV, 0);
+	if (recv_syndrome == CQE_SYNDROME_LOCAL_LENGTH && syndrome == NAK_REMOTE_OP) {
+		rsp_enter_error(r, c->m.qpi);
+		r->qp[c->m.qpi].recv_syndrome = CQE_SYNDROME_LOCAL_QP_OP;
+	}
+	rsp_drop(r, c);
 }
 
 static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,

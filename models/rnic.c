@@ -114,7 +114,7 @@ static const char *const encap_names[] = { "roce2", "roce1", "ib", "ib_grh", NUL
 
 struct group {
 	uint64_t clock;
-	bool fixed_path;
+	bool fixed_path, plain_qkey, long_ud;
 	uint8_t encap;
 	const char *profile, *host;
 };
@@ -124,6 +124,10 @@ static const struct field nic_fields[] = {
 	PARAM_FREQ(T, clock, 250 * MHZ, 1 * MHZ, 10 * GHZ, "clock of the NIC's blocks", "declared"),
 	PARAM_BOOL(T, fixed_path, 0, "send hop limit 64 and flow label 0, whatever a QP asks for",
 		   "documented: IBTA vol. 1 8.3 takes both from the address vector; rxe does not"),
+	PARAM_BOOL(T, plain_qkey, 0, "send a work request's Q_Key with its high bit set as it is, not the QP's own",
+		   "documented: IBTA vol. 1 10.2.5 takes the QP's; rxe does not"),
+	PARAM_BOOL(T, long_ud, 0, "datagrams over the MTU are taken, use a PSN, succeed and are not sent; off: refused",
+		   "documented: IBTA vol. 1 11.4.1.1 refuses; rxe does not"),
 	PARAM_ENUM(T, encap, NET_ROCE2, encap_names,
 		   "what the port speaks; the same at both ends of a link", "declared"),
 	PARAM_STR(T, profile, "device preset: a name in models/profiles, or a path"),
@@ -238,6 +242,8 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
 	if (!read_profile(cfg, name, e) || !config_apply(cfg, name, "nic", nic_fields, &nic, e))
 		return false;
+	host->nic->has_plain_qkey = nic.plain_qkey;
+	host->nic->takes_long_ud = nic.long_ud;
 	host->nic->addr.has_fixed_path = nic.fixed_path;
 	host->nic->addr.net = nic.encap;
 	for (size_t k = 0; k < ARRAY_LEN(nic_blocks); k++, n++)

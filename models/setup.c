@@ -30,8 +30,6 @@ static bool check_support(const struct trace *t, struct err *e)
 			       MAX_HOSTS);
 	if (t->n_mws)
 		return unsupported(t, t->mws[0].line, "memory windows", e);
-	if (t->n_srqs)
-		return unsupported(t, t->srqs[0].line, "shared receive queues", e);
 	for (uint32_t i = 0; i < t->n_cqs; i++)
 		if (t->cqs[i].is_event)
 			return unsupported(t, t->cqs[i].line, "a CQ with mode=event", e);
@@ -43,7 +41,7 @@ static bool check_support(const struct trace *t, struct err *e)
 		char what[64];
 
 		snprintf(what, sizeof(what), "a QP of type %s", type_names[q->type & 3]);
-		if (q->type != QP_RC)
+		if (q->type == QP_XRC)
 			return unsupported(t, q->line, what, e);
 		if (q->state != QPS_RTS)
 			return unsupported(t, q->line, "a QP that starts in a state other than RTS",
@@ -75,7 +73,7 @@ static void create_host(struct system *s, uint32_t i)
 	const struct trace_host *th = &t->hosts[i];
 	struct host *h = &s->hosts[i];
 	char name[32];
-	uint32_t n_qp = 0, n_cq = 0;
+	uint32_t n_qp = 0, n_cq = 0, n_srq = 0;
 
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
 	h->nic = x_calloc(1, sizeof(*h->nic));
@@ -99,7 +97,9 @@ static void create_host(struct system *s, uint32_t i)
 		n_qp += t->qps[k].host == i;
 	for (uint32_t k = 0; k < t->n_cqs; k++)
 		n_cq += t->cqs[k].host == i;
-	verbs_open(h, mpt_size(t, i), n_qp, n_cq + n_qp);
+	for (uint32_t k = 0; k < t->n_srqs; k++)
+		n_srq += t->srqs[k].host == i;
+	verbs_open(h, mpt_size(t, i), n_qp, n_cq + n_qp, n_srq);
 }
 
 /* ---- memory regions ---- */
@@ -218,6 +218,28 @@ static void create_cqs(struct system *s)
 	}
 }
 
+static bool create_srqs(struct system *s, struct err *e)
+{
+	const struct trace *t = s->trace;
+
+	for (uint32_t i = 0; i < t->n_srqs; i++) {
+		const struct trace_srq *q = &t->srqs[i];
+		struct verbs_srq a = {
+			.depth = q->depth,
+			.max_sge = q->max_sge,
+			.limit = q->limit,
+			.trace_srq = i,
+			.pd = pd_number(t, q->host, q->pd),
+		};
+
+		if (verbs_create_srq(&s->hosts[q->host], &a, &s->srqs[i]))
+			return err_set(e, t->path, q->line,
+				       "SRQ %s: allowed: depth 1 to %u, max_sge 1 to %d", q->name,
+				       SQ_MAX_BB, MAX_SGE);
+	}
+	return true;
+}
+
 static bool create_qp(struct system *s, uint32_t i, struct err *e)
 {
 	const struct trace *t = s->trace;
@@ -235,7 +257,9 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 		.sig_all = q->sig_all,
 		.scq = q->scq == TRACE_NONE ? CQI_NONE : s->cqs[q->scq],
 		.rcq = q->rcq == TRACE_NONE ? CQI_NONE : s->cqs[q->rcq],
+		.srq = q->srq == TRACE_NONE ? 0 : s->srqs[q->srq] + 1,
 	};
+	uint32_t rq = q->srq == TRACE_NONE ? q->rq : t->srqs[q->srq].depth;
 	uint32_t own = CQI_NONE;
 	int err;
 
@@ -243,7 +267,7 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
 		verbs_create_cq(h,
 				&(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
-							     (a.rcq == CQI_NONE ? q->rq : 0) },
+							     (a.rcq == CQI_NONE ? rq : 0) },
 				&own);
 	a.scq = a.scq == CQI_NONE ? own : a.scq;
 	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;
@@ -266,9 +290,8 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 {
 	const struct trace *t = s->trace;
 	const struct trace_qp *q = &t->qps[i];
-	const struct nic *peer = s->hosts[q->peer_host].nic;
-	uint32_t peer_qpi =
-		q->peer_qp == TRACE_NONE ? nic_qpi(peer, q->peer_qpn) : s->qps[q->peer_qp].qpi;
+	const struct nic *peer = q->peer_host == TRACE_NONE ? NULL : s->hosts[q->peer_host].nic;
+	uint32_t peer_qpi = QPI_NONE;
 	struct verbs_qp_state a = {
 		.state = (uint8_t)q->state,
 		.sq_psn = q->psn,
@@ -285,7 +308,7 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 		.sl = (uint8_t)q->sl,
 		.prio = (uint8_t)q->prio,
 		.rate_bps = q->rate_bps,
-		.to = &peer->addr,
+		.to = peer ? &peer->addr : NULL,
 		.path = { .tclass = (uint8_t)q->tclass,
 			  .hop_limit = (uint8_t)q->hop_limit,
 			  .flow_label = q->flow_label,
@@ -293,6 +316,9 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 			  .sl = (uint8_t)q->sl },
 	};
 
+	if (peer)
+		peer_qpi = q->peer_qp == TRACE_NONE ? nic_qpi(peer, q->peer_qpn)
+						    : s->qps[q->peer_qp].qpi;
 	a.dest_qpn = peer_qpi == QPI_NONE ? q->peer_qpn : peer->qp[peer_qpi].qpn;
 	a.rq_psn = peer_qpi == QPI_NONE ? 0 : t->qps[peer->qp[peer_qpi].trace_qp].psn;
 	if (verbs_modify_qp(&s->hosts[q->host], s->qps[i].qpi, &a))
@@ -314,6 +340,8 @@ static bool create_queues(struct system *s, struct err *e)
 	const struct trace *t = s->trace;
 
 	create_cqs(s);
+	if (!create_srqs(s, e))
+		return false;
 	for (int is_assigned = 0; is_assigned < 2; is_assigned++)
 		for (uint32_t i = 0; i < t->n_qps; i++)
 			if ((t->qps[i].qpn == 0) == is_assigned && !create_qp(s, i, e))
@@ -324,7 +352,7 @@ static bool create_queues(struct system *s, struct err *e)
 /* ---- records before time 0 ---- */
 
 /*
- * A receive without at, after or delay, behind none of its QP that waits: posted before time 0 if
+ * A receive without at, after or delay, behind none of its queue that waits: posted before time 0 if
  * there is room.
  */
 static bool post_early(struct system *s, uint32_t handle)
@@ -357,10 +385,12 @@ static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
 	struct rec *c = rec_at(&s->recs, handle);
 	struct host *h = &s->hosts[c->host];
 
-	if (c->kind == REC_RECV && !rq_waits[s->record.qp]) {
+	uint32_t queue = s->record.qp == TRACE_NONE ? s->trace->n_qps + s->record.srq : s->record.qp;
+
+	if (c->kind == REC_RECV && !rq_waits[queue]) {
 		if (!c->n_dep && !c->at_ps && !c->delay_ps && post_early(s, handle))
 			return;
-		rq_waits[s->record.qp] = true;
+		rq_waits[queue] = true;
 	}
 	c->next = REC_NONE;
 	if (h->primed_head)
@@ -372,7 +402,7 @@ static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
 
 static bool prime(struct system *s)
 {
-	bool *rq_waits = x_calloc(s->trace->n_qps + 1, sizeof(*rq_waits));
+	bool *rq_waits = x_calloc(s->trace->n_qps + s->trace->n_srqs + 1, sizeof(*rq_waits));
 	uint32_t handle;
 	int got = 1;
 
@@ -400,6 +430,7 @@ struct system *system_create(struct trace *t, struct err *e)
 	s->mrs = x_calloc(t->n_mrs + 1, sizeof(*s->mrs));
 	s->qps = x_calloc(t->n_qps + 1, sizeof(*s->qps));
 	s->cqs = x_calloc(t->n_cqs + 1, sizeof(*s->cqs));
+	s->srqs = x_calloc(t->n_srqs + 1, sizeof(*s->srqs));
 	s->oplog = oplog_create();
 	recs_init(&s->recs, t->n_hosts);
 	for (uint32_t i = 0; i < t->n_hosts; i++)
@@ -435,5 +466,6 @@ void system_destroy(struct system *s)
 	free(s->mrs);
 	free(s->qps);
 	free(s->cqs);
+	free(s->srqs);
 	free(s);
 }

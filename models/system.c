@@ -19,8 +19,6 @@ static bool check_record(struct system *s)
 		what = wr_opcode_names[r->opcode];
 	else if (r->kind == REC_POST && r->inv_mw != TRACE_NONE)
 		what = "invalidating a memory window";
-	else if (r->kind == REC_RECV && r->qp == TRACE_NONE)
-		what = "a receive of an SRQ";
 	else if (r->kind == REC_MODIFY_QP || r->kind == REC_MODIFY_SRQ)
 		what = "'modify'";
 	else if (r->kind == REC_DESTROY)
@@ -34,7 +32,10 @@ static void fill_work(struct system *s, struct rec *c)
 {
 	const struct trace_record *r = &s->record;
 
-	c->qpi = s->qps[r->qp].qpi;
+	if (r->qp == TRACE_NONE)
+		c->qpi = s->hosts[r->host].nic->n_qp + s->srqs[r->srq];
+	else
+		c->qpi = s->qps[r->qp].qpi;
 	c->opcode = (uint8_t)r->opcode;
 	c->flags = r->flags;
 	c->id = r->id;
@@ -43,6 +44,11 @@ static void fill_work(struct system *s, struct rec *c)
 	c->rmr = r->rmr;
 	c->rkey = r->rmr == TRACE_NONE ? r->rkey : s->mrs[r->rmr].rkey;
 	c->imm = r->imm;
+	c->dest_host = r->dest_host;
+	c->dest_qpn = r->dest_qpn;
+	if (r->dest_qp != TRACE_NONE)
+		c->dest_qpn = s->hosts[r->dest_host].nic->qp[s->qps[r->dest_qp].qpi].qpn;
+	c->qkey = r->qkey;
 	c->inv_key = r->inv_mr == TRACE_NONE ? r->inv_key : s->mrs[r->inv_mr].rkey;
 	c->compare_add = r->compare_add;
 	c->swap = r->swap;
@@ -210,6 +216,9 @@ void rec_send_wr(const struct system *s, const struct rec *c, struct sge *sge, s
 		.raddr = advance(s, c->raddr, c->rmr, len, c->rstride, c->done),
 		.compare_add = c->compare_add,
 		.swap = c->swap,
+		.to = c->dest_host == TRACE_NONE ? NULL : &s->hosts[c->dest_host].nic->addr,
+		.dest_qpn = c->dest_qpn,
+		.qkey = c->qkey,
 		.ticket = c->ticket,
 	};
 }
@@ -226,13 +235,13 @@ void rec_recv_wr(const struct rec *c, struct sge *sge, struct recv_wr *wr)
 uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *c, uint32_t bytes,
 		      uint64_t now_ps)
 {
-	bool is_recv = c->kind == REC_RECV;
+	bool is_recv = c->kind == REC_RECV, is_shared = c->qpi >= h->nic->n_qp;
 	struct op_row row = {
 		.wr_id = c->wr_id,
 		.id = c->id,
 		.rep = c->done,
 		.host = h->index,
-		.qp = h->nic->qp[c->qpi].trace_qp,
+		.qp = is_shared ? TRACE_NONE : h->nic->qp[c->qpi].trace_qp,
 		.bytes = bytes,
 		.opcode = is_recv ? OP_RECV : c->opcode,
 		.is_recv = is_recv,

@@ -150,7 +150,7 @@ static void on_poll(struct conv *c)
 	k->polled_at = c->rec.line;
 	c->slept_at_poll = c->slept_ns;
 	c->has_polled = true;
-	if (k->last.grh_va && status == WC_SUCCESS)
+	if (k->last.grh_va && status != WC_WR_FLUSH_ERR)
 		add_mask(c, q->ep, k->last.grh_va);
 	fprintf(c->f, "expect h%s.q%" PRIu64 " id=%" PRIu64 " status=%s\n", c->ep[q->ep].name,
 		q->number, k->last.id, wc_status_names[status]);

@@ -13,6 +13,7 @@
 #define FIRST_KEY 16u		/* index of the first key assigned; index 1 holds the list-end key 0x100 */
 #define FIRST_QPN 0x11u
 #define FIRST_CQN 0x400u
+#define FIRST_SRQN 0x800u
 #define MAX_QPN 0xfffffeu	/* 0xffffff is multicast */
 #define DBR_ALLOC 64u		/* a doorbell record has a cache line of its own */
 #define QPC_BYTES 256u
@@ -28,7 +29,8 @@ static uint32_t pow2_at_least(uint32_t n)
 	return p;
 }
 
-void verbs_open(struct host *h, uint32_t mpt_entries, uint32_t max_qp, uint32_t max_cq)
+void verbs_open(struct host *h, uint32_t mpt_entries, uint32_t max_qp, uint32_t max_cq,
+		uint32_t max_srq)
 {
 	struct nic *n = h->nic;
 
@@ -39,7 +41,10 @@ void verbs_open(struct host *h, uint32_t mpt_entries, uint32_t max_qp, uint32_t 
 	h->qp = x_calloc(max_qp ? max_qp : 1, sizeof(*h->qp));
 	h->cq = x_calloc(max_cq ? max_cq : 1, sizeof(*h->cq));
 	h->cap_qp = max_qp;
+	n->srq = x_calloc(max_srq ? max_srq : 1, sizeof(*n->srq));
+	h->srq = x_calloc(max_srq ? max_srq : 1, sizeof(*h->srq));
 	h->cap_cq = max_cq;
+	h->cap_srq = max_srq;
 	h->next_key = FIRST_KEY;
 	h->next_qpn = FIRST_QPN;
 }
@@ -54,12 +59,19 @@ void verbs_close(struct host *h)
 		free(h->qp[i].sq.entry);
 		free(h->qp[i].rq.entry);
 	}
+	for (uint32_t i = 0; i < n->n_srq; i++) {
+		free(n->srq[i].op);
+		free(h->srq[i].entry);
+		free(h->srq[i].next);
+	}
 	for (uint32_t i = 0; i < ARRAY_LEN(n->qp_dir); i++)
 		free(n->qp_dir[i]);
 	free(n->qp);
 	free(n->cq);
+	free(n->srq);
 	free(h->qp);
 	free(h->cq);
+	free(h->srq);
 }
 
 /* ---- memory regions ---- */
@@ -169,6 +181,35 @@ int verbs_create_cq(struct host *h, const struct verbs_cq *a, uint32_t *cqi)
 	return 0;
 }
 
+/* ---- shared receive queues ---- */
+
+int verbs_create_srq(struct host *h, const struct verbs_srq *a, uint32_t *srqi)
+{
+	uint32_t i = h->nic->n_srq;
+	struct srq_attr *q = &h->nic->srq[i];
+	struct drv_srq *d = &h->srq[i];
+
+	if (a->depth == 0 || a->depth > SQ_MAX_BB || a->max_sge == 0 || a->max_sge > MAX_SGE)
+		return EINVAL;
+	SIM_CHECK(i < h->cap_srq, NULL);
+	*q = (struct srq_attr){
+		.srqn = FIRST_SRQN + i, .n_wqe = pow2_at_least(a->depth + 1), .max_sge = a->max_sge,
+		.stride = WQE_SEG * pow2_at_least(1 + a->max_sge), .pd = a->pd,
+		.trace_srq = a->trace_srq, .limit = a->limit,
+		.dbr_pa = mem_alloc(h->mem, DBR_ALLOC, DBR_ALLOC),
+	};
+	q->pa = mem_alloc(h->mem, (uint64_t)q->n_wqe * q->stride, PAGE_4K);
+	q->op = x_calloc(q->n_wqe, sizeof(*q->op));
+	*d = (struct drv_srq){ .entry = x_calloc(q->n_wqe, sizeof(*d->entry)),
+			       .next = x_calloc(q->n_wqe, sizeof(*d->next)),
+			       .tail = (uint16_t)(q->n_wqe - 1), .depth = a->depth };
+	for (uint32_t k = 0; k < q->n_wqe; k++)
+		d->next[k] = (uint16_t)(k + 1 == q->n_wqe ? 0 : k + 1);
+	h->nic->n_srq++;
+	*srqi = i;
+	return 0;
+}
+
 /* ---- queue pairs ---- */
 
 /* Blocks of the largest WQE with so many segments or inline bytes; 0 when it does not fit. */
@@ -219,11 +260,12 @@ static bool qpn_take(struct host *h, const struct verbs_qp *a, uint32_t qpi, uin
 static void alloc_rings(struct host *h, struct qp_attr *q)
 {
 	q->sq_pa = mem_alloc(h->mem, (uint64_t)q->sq_bb * WQE_BB, PAGE_4K);
-	q->rq_pa = mem_alloc(h->mem, (uint64_t)q->rq_wqe * q->rq_stride, PAGE_4K);
+	if (q->rq_wqe)
+		q->rq_pa = mem_alloc(h->mem, (uint64_t)q->rq_wqe * q->rq_stride, PAGE_4K);
 	q->dbr_pa = mem_alloc(h->mem, DBR_ALLOC, DBR_ALLOC);
 	q->qpc_pa = mem_alloc(h->mem, QPC_BYTES, QPC_BYTES);
 	q->sq_op = x_calloc(q->sq_bb, sizeof(*q->sq_op));
-	q->rq_op = x_calloc(q->rq_wqe, sizeof(*q->rq_op));
+	q->rq_op = x_calloc(q->rq_wqe ? q->rq_wqe : 1, sizeof(*q->rq_op));
 }
 
 int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi)
@@ -234,18 +276,22 @@ int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi)
 	if (a->sq == 0 || a->rq == 0 || a->sq > SQ_MAX_BB || a->rq > SQ_MAX_BB || a->max_sge == 0 ||
 	    a->max_sge > MAX_SGE || !blocks)
 		return EINVAL;
-	SIM_CHECK(i < h->cap_qp && a->scq < h->nic->n_cq && a->rcq < h->nic->n_cq, NULL);
+	SIM_CHECK(i < h->cap_qp && a->scq < h->nic->n_cq && a->rcq < h->nic->n_cq &&
+		  a->srq <= h->nic->n_srq, NULL);
 	if (!qpn_take(h, a, i, &qpn))
 		return EEXIST;
 	*q = (struct qp_attr){
-		.qpn = qpn, .scq = a->scq, .rcq = a->rcq, .srq = SRQ_NONE, .host = h->index,
+		.qpn = qpn, .scq = a->scq, .rcq = a->rcq, .srq = a->srq - 1, .host = h->index,
 		.trace_qp = a->trace_qp, .pd = a->pd, .type = a->type, .max_sge = a->max_sge,
 		.sq_bb = (uint32_t)min_u64(pow2_at_least(a->sq * blocks), SQ_MAX_BB),
-		.rq_wqe = pow2_at_least(a->rq), .rq_stride = WQE_SEG * pow2_at_least(a->max_sge),
+		.rq_wqe = a->srq ? 0 : pow2_at_least(a->rq), .rq_stride = WQE_SEG * pow2_at_least(a->max_sge),
 	};
 	alloc_rings(h, q);
 	ring_init(&h->qp[i].sq, a->sq);
-	ring_init(&h->qp[i].rq, a->rq);
+	if (a->srq)
+		h->cq[a->rcq].outstanding++;	/* its completions may come at any time */
+	else
+		ring_init(&h->qp[i].rq, a->rq);
 	h->qp[i].max_inline = a->max_inline;
 	h->qp[i].sig_all = a->sig_all;
 	h->qp[i].state = QPS_RESET;
@@ -278,7 +324,9 @@ int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a
 	q->sl = a->sl;
 	q->prio = a->prio;
 	q->rate_bps = a->rate_bps;
-	packet_template(q, &h->nic->addr, a->to, &a->path);
+	h->qp[qpi].path = a->path;
+	if (a->to)
+		packet_template(q, &h->nic->addr, a->to, &a->path);
 	h->qp[qpi].state = a->state;
 	return 0;
 }

@@ -44,10 +44,19 @@ struct verbs_cq {
 	bool is_event;
 };
 
+struct verbs_srq {
+	uint32_t depth;		/* work requests, 1..32768 */
+	uint32_t max_sge;	/* 1..32 */
+	uint32_t limit;		/* of the limit event, 0 = none */
+	uint32_t trace_srq;
+	uint16_t pd;
+};
+
 struct verbs_qp {
 	uint8_t type;		/* enum qp_type */
 	uint32_t qpn;		/* 0 = to be assigned */
 	uint32_t scq, rcq;	/* CQ indices */
+	uint32_t srq;		/* SRQ index + 1; 0 = receives of its own */
 	uint32_t sq, rq;	/* work requests, 1..32768 */
 	uint32_t max_sge;	/* 1..32 */
 	uint32_t max_inline;
@@ -63,7 +72,7 @@ struct verbs_qp_state {
 	uint16_t pkey;
 	uint8_t access, rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, sl, prio;
 	uint64_t rate_bps;
-	const struct port_addr *to; /* the peer's port */
+	const struct port_addr *to; /* the peer's port; UD: NULL */
 	struct packet_path path;
 };
 
@@ -82,6 +91,8 @@ struct send_wr {
 	uint32_t rkey;
 	uint64_t raddr;
 	uint64_t compare_add, swap;
+	const struct port_addr *to; /* UD: the destination's port, QPN and Q_Key */
+	uint32_t dest_qpn, qkey;
 	uint32_t ticket;	/* kept for the caller until the request is retired */
 };
 
@@ -100,12 +111,16 @@ struct wc {
 	bool is_recv;
 	uint16_t index;		/* WQE counter */
 	uint32_t byte_len, imm;
+	uint32_t src_qp;	/* UD receives */
 };
 
 /* ---- control path ---- */
 
-/* Make the device: a memory protection table of 'mpt_entries' entries, room for QPs and CQs. */
-void verbs_open(struct host *h, uint32_t mpt_entries, uint32_t max_qp, uint32_t max_cq);
+/*
+ * Make the device: a memory protection table of 'mpt_entries' entries, room for QPs, CQs and SRQs.
+ */
+void verbs_open(struct host *h, uint32_t mpt_entries, uint32_t max_qp, uint32_t max_cq,
+		uint32_t max_srq);
 void verbs_close(struct host *h);
 
 /*
@@ -115,6 +130,7 @@ void verbs_close(struct host *h);
 int verbs_reg_mr(struct host *h, struct verbs_mr *mr);
 
 int verbs_create_cq(struct host *h, const struct verbs_cq *a, uint32_t *cqi);
+int verbs_create_srq(struct host *h, const struct verbs_srq *a, uint32_t *srqi);
 
 /* EEXIST: the number is taken; EINVAL: a WQE of that many segments or inline bytes does not fit 16 blocks. */
 int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi);
@@ -123,13 +139,25 @@ int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a
 
 /* ---- data path ---- */
 
+/* Receive queues by one index: those of the QPs (unused where a QP has an SRQ), then the SRQs. */
+static inline uint32_t verbs_n_rq(const struct host *h)
+{
+	return h->nic->n_qp + h->nic->n_srq;
+}
+static inline uint32_t verbs_rqi(const struct host *h, uint32_t qpi)
+{
+	uint32_t srq = h->nic->qp[qpi].srq;
+
+	return srq == SRQ_NONE ? qpi : h->nic->n_qp + srq;
+}
+
 /* What post_send would say. The same for post_recv. */
 int verbs_check_send(const struct host *h, uint32_t qpi, const struct send_wr *wr);
-int verbs_check_recv(const struct host *h, uint32_t qpi, const struct recv_wr *wr);
+int verbs_check_recv(const struct host *h, uint32_t rqi, const struct recv_wr *wr);
 
 /* 'op': the request's oplog row, or OP_NONE. Nothing is appended unless 0 is returned. */
 int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op, struct cpu_list *out);
-int verbs_post_recv(struct host *h, uint32_t qpi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out);
+int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out);
 
 /* Ring for what was posted with WR_MORE; nothing when the doorbell has been rung. */
 void verbs_ring(struct host *h, uint32_t qpi, struct cpu_list *out);
@@ -153,6 +181,9 @@ int verbs_req_notify(struct host *h, uint32_t cqi, bool solicited_only, struct c
 
 /* Mark the table entries as invalid. The caller has the NIC forget the keys (mpt_cmd) when that has landed. */
 void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *out);
+
+/* What stands in the receive queue and is not retired. */
+uint32_t verbs_posted(const struct host *h, uint32_t rqi);
 
 /* Do the stores of a list at once: before time 0 only. */
 void verbs_apply(struct host *h, const struct cpu_list *l);

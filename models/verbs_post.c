@@ -14,16 +14,24 @@
 #define COUNTER_MASK 0xffffu	/* counters in a QP's doorbell record */
 #define CI_MASK 0xffffffu
 #define ARM_SOLICITED (1u << 24)
+#define AV_EXT 0x80000000u	/* a whole address vector, no short form */
+#define AV_GRH 0x40000000u
 
-/* What the device wants of each operation; opcodes that are not there are not supported yet. */
-enum { OPC_KNOWN = 1, OPC_RADDR = 2, OPC_ATOMIC = 4, OPC_INLINE = 8, OPC_IMM = 16, OPC_INV = 32 };
+/*
+ * What the device wants of each operation, and which QPs other than RC have it; opcodes that are not there are not
+ * supported yet.
+ */
+enum {
+	OPC_KNOWN = 1, OPC_RADDR = 2, OPC_ATOMIC = 4, OPC_INLINE = 8, OPC_IMM = 16, OPC_INV = 32, OPC_UC = 64,
+	OPC_UD = 128
+};
 static const struct {
 	uint8_t mlx5, kind;
 } opcodes[WR_OPCODES] = {
-	[WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE },
-	[WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_IMM },
-	[WR_SEND] = { MLX5_OPCODE_SEND, OPC_KNOWN | OPC_INLINE },
-	[WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, OPC_KNOWN | OPC_INLINE | OPC_IMM },
+	[WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_UC },
+	[WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_IMM | OPC_UC },
+	[WR_SEND] = { MLX5_OPCODE_SEND, OPC_KNOWN | OPC_INLINE | OPC_UC | OPC_UD },
+	[WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, OPC_KNOWN | OPC_INLINE | OPC_IMM | OPC_UC | OPC_UD },
 	[WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, OPC_KNOWN | OPC_INLINE | OPC_INV },
 	[WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, OPC_KNOWN | OPC_RADDR },
 	[WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, OPC_KNOWN | OPC_RADDR | OPC_ATOMIC },
@@ -92,11 +100,12 @@ static uint32_t put_data(uint8_t *at, const struct sge *sge, uint32_t n)
 	return off;
 }
 
-/* Bytes of the segments of 'wr', by the bytes of its data. */
-static uint32_t wqe_bytes(const struct send_wr *wr)
+/* Bytes of the segments of 'wr' on a QP of type 'type', by the bytes of its data. */
+static uint32_t wqe_bytes(const struct send_wr *wr, uint8_t type)
 {
 	uint8_t kind = opcodes[wr->opcode].kind;
-	uint32_t n = WQE_SEG + (kind & OPC_RADDR ? WQE_SEG : 0) + (kind & OPC_ATOMIC ? WQE_SEG : 0);
+	uint32_t n = WQE_SEG + (kind & OPC_RADDR ? WQE_SEG : 0) + (kind & OPC_ATOMIC ? WQE_SEG : 0) +
+		     (type == QP_UD ? WQE_AV_BYTES : 0);
 
 	if (is_inline(wr)) {
 		uint32_t data = (uint32_t)sge_bytes(wr->sge, wr->n_sge);
@@ -108,18 +117,40 @@ static uint32_t wqe_bytes(const struct send_wr *wr)
 	return n;
 }
 
+/* The datagram segment: where to, and how (struct mlx5_wqe_av; for RoCE, rlid is the UDP source port). */
+static void put_av(uint8_t *av, const struct qp_attr *q, const struct packet_path *path, const struct send_wr *wr)
+{
+	uint16_t sport = path->sport ? path->sport
+				     : packet_sport(QP_UD, q->qpn, wr->dest_qpn, path->flow_label);
+
+	store_be32(av, wr->qkey);
+	store_be32(av + 8, AV_EXT | wr->dest_qpn);
+	av[12] = q->sl & 0xf;
+	store_be16(av + 14, sport);
+	memcpy(av + 20, wr->to->mac, sizeof(wr->to->mac));
+	av[26] = path->tclass;
+	av[27] = path->hop_limit;
+	store_be32(av + 28, AV_GRH | path->flow_label);
+	memcpy(av + 32, wr->to->ip, sizeof(wr->to->ip));
+}
+
 /* Everything but inline data, whose place stays zero. Returns the offset of the data segments. */
-static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, uint32_t qpn, uint16_t index, bool signaled)
+static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, const struct qp_attr *q, const struct drv_qp *d,
+			  bool signaled)
 {
 	uint8_t kind = opcodes[wr->opcode].kind;
-	uint32_t bytes = wqe_bytes(wr), off = WQE_SEG;
+	uint32_t bytes = wqe_bytes(wr, q->type), off = WQE_SEG;
 
 	memset(w, 0, align_up(bytes, WQE_BB));
-	store_be32(w, (uint32_t)index << 8 | opcodes[wr->opcode].mlx5);
-	store_be32(w + 4, qpn << 8 | bytes / WQE_SEG);
+	store_be32(w, (uint32_t)d->sq_bb << 8 | opcodes[wr->opcode].mlx5);
+	store_be32(w + 4, q->qpn << 8 | bytes / WQE_SEG);
 	w[11] = (uint8_t)((wr->flags & WR_FENCE ? MLX5_FENCE : 0) | (signaled ? MLX5_CQE_UPDATE : 0) |
 			  (wr->flags & WR_SOLICITED ? MLX5_SOLICITED : 0));
 	store_be32(w + 12, kind & OPC_IMM ? wr->imm : kind & OPC_INV ? wr->inv_key : 0);
+	if (q->type == QP_UD) {
+		put_av(w + off, q, &d->path, wr);
+		off += WQE_AV_BYTES;
+	}
 	if (kind & OPC_RADDR) {
 		store_be64(w + off, wr->raddr);
 		store_be32(w + off + 8, wr->rkey);
@@ -183,10 +214,13 @@ static bool is_readable(const struct host *h, const struct sge *s)
 
 static int check_data(const struct host *h, uint32_t qpi, const struct send_wr *wr)
 {
+	const struct qp_attr *q = &h->nic->qp[qpi];
 	uint8_t kind = opcodes[wr->opcode].kind;
 	uint64_t len = sge_bytes(wr->sge, wr->n_sge);
 
-	if (wr->n_sge > h->nic->qp[qpi].max_sge || len > VERBS_MAX_MSG)
+	if (wr->n_sge > q->max_sge || len > VERBS_MAX_MSG)
+		return EINVAL;
+	if (q->type == QP_UD && (!wr->to || (len > q->mtu && !h->nic->takes_long_ud)))
 		return EINVAL;
 	if (kind & OPC_ATOMIC && (wr->n_sge != 1 || len != 8 || (h->refuse_misaligned && wr->raddr % 8)))
 		return EINVAL;
@@ -210,16 +244,18 @@ static uint32_t blocks_used(const struct drv_qp *d)
 
 int verbs_check_send(const struct host *h, uint32_t qpi, const struct send_wr *wr)
 {
+	static const uint8_t kinds[] = { [QP_RC] = OPC_KNOWN, [QP_UC] = OPC_UC, [QP_UD] = OPC_UD, [QP_XRC] = OPC_KNOWN };
 	const struct drv_qp *d = &h->qp[qpi];
+	const struct qp_attr *q = &h->nic->qp[qpi];
 	int err;
 
-	if (d->state != QPS_RTS || wr->opcode >= WR_OPCODES || !(opcodes[wr->opcode].kind & OPC_KNOWN))
+	if (d->state != QPS_RTS || wr->opcode >= WR_OPCODES || !(opcodes[wr->opcode].kind & kinds[q->type]))
 		return EINVAL;
 	err = check_data(h, qpi, wr);
 	if (err)
 		return err;
 	if (d->sq.head - d->sq.tail >= d->sq.depth ||
-	    blocks_used(d) + ceil_div(wqe_bytes(wr), WQE_BB) > h->nic->qp[qpi].sq_bb)
+	    blocks_used(d) + ceil_div(wqe_bytes(wr, q->type), WQE_BB) > q->sq_bb)
 		return ENOMEM;
 	return 0;
 }
@@ -251,9 +287,9 @@ int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint
 
 	if (err)
 		return err;
-	bytes = wqe_bytes(wr);
+	bytes = wqe_bytes(wr, q->type);
 	blocks = (uint32_t)ceil_div(bytes, WQE_BB);
-	off = build_wqe(w, wr, q->qpn, d->sq_bb, signaled);
+	off = build_wqe(w, wr, q, d, signaled);
 	for (uint32_t i = 0; i < blocks; i++) {
 		append_store(out, block_pa(q, d->sq_bb + i), w + i * WQE_BB,
 			     (uint32_t)min_u64(WQE_BB, bytes - i * WQE_BB), op);
@@ -279,40 +315,84 @@ void verbs_ring(struct host *h, uint32_t qpi, struct cpu_list *out)
 		append_doorbell(&h->nic->qp[qpi], d, OP_NONE, out);
 }
 
-int verbs_check_recv(const struct host *h, uint32_t qpi, const struct recv_wr *wr)
+uint32_t verbs_posted(const struct host *h, uint32_t rqi)
 {
-	const struct drv_qp *d = &h->qp[qpi];
+	uint32_t n_qp = h->nic->n_qp;
 
-	if (d->state == QPS_RESET || wr->n_sge > h->nic->qp[qpi].max_sge ||
-	    sge_bytes(wr->sge, wr->n_sge) > VERBS_MAX_MSG)
-		return EINVAL;
-	return d->rq.head - d->rq.tail >= d->rq.depth ? ENOMEM : 0;
+	return rqi < n_qp ? h->qp[rqi].rq.head - h->qp[rqi].rq.tail : h->srq[rqi - n_qp].n_posted;
 }
 
-int verbs_post_recv(struct host *h, uint32_t qpi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out)
+int verbs_check_recv(const struct host *h, uint32_t rqi, const struct recv_wr *wr)
 {
-	struct qp_attr *q = &h->nic->qp[qpi];
-	struct drv_qp *d = &h->qp[qpi];
-	uint16_t index = (uint16_t)d->rq.head;
-	uint32_t slot = index & (q->rq_wqe - 1), n;
-	uint64_t pa = q->rq_pa + (uint64_t)slot * q->rq_stride;
-	int err = verbs_check_recv(h, qpi, wr);
+	const struct nic *n = h->nic;
+	bool is_srq = rqi >= n->n_qp;
+	uint32_t max_sge = is_srq ? n->srq[rqi - n->n_qp].max_sge : n->qp[rqi].max_sge;
+	uint32_t depth = is_srq ? h->srq[rqi - n->n_qp].depth : h->qp[rqi].rq.depth;
+
+	if ((!is_srq && (h->qp[rqi].state == QPS_RESET || n->qp[rqi].srq != SRQ_NONE)) || wr->n_sge > max_sge ||
+	    sge_bytes(wr->sge, wr->n_sge) > VERBS_MAX_MSG)
+		return EINVAL;
+	return verbs_posted(h, rqi) >= depth ? ENOMEM : 0;
+}
+
+/* The data segments of a receive, and what ends them early in 'room' bytes; their bytes. */
+static uint32_t put_recv(uint8_t *at, const struct recv_wr *wr, uint32_t room)
+{
+	uint32_t n = put_data(at, wr->sge, wr->n_sge);
+
+	if (n < room) {
+		memset(at + n, 0, WQE_SEG);
+		store_be32(at + n + 4, WQE_INVALID_LKEY);
+		n += WQE_SEG;
+	}
+	return n;
+}
+
+static void append_bytes(struct cpu_list *l, uint64_t addr, const uint8_t *bytes, uint32_t n, uint32_t op)
+{
+	for (uint32_t off = 0; off < n; off += WQE_BB)
+		append_store(l, addr + off, bytes + off, (uint32_t)min_u64(WQE_BB, n - off), op);
+}
+
+/* Into the first free WQE of an SRQ, whose link to the next one it keeps. */
+static void post_shared(struct host *h, uint32_t srqi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out)
+{
+	const struct srq_attr *q = &h->nic->srq[srqi];
+	struct drv_srq *d = &h->srq[srqi];
+	uint8_t w[(1 + MAX_SGE) * WQE_SEG] = { 0 };
+	uint16_t index = d->head;
+
+	store_be16(w + WQE_NEXT, d->next[index]);
+	append_bytes(out, q->pa + (uint64_t)index * q->stride, w, WQE_SEG + put_recv(w + WQE_SEG, wr, q->stride - WQE_SEG),
+		     op);
+	d->entry[index] = (struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket, .index = index,
+					     .is_signaled = true };
+	d->head = d->next[index];
+	d->n_posted++;
+	q->op[index] = op;
+	append_store32(out, q->dbr_pa, ++d->counter, op);
+}
+
+int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out)
+{
+	int err = verbs_check_recv(h, rqi, wr);
+	struct qp_attr *q = &h->nic->qp[rqi];
+	struct drv_qp *d = &h->qp[rqi];
 	uint8_t w[MAX_SGE * WQE_SEG];
+	uint32_t slot;
 
 	if (err)
 		return err;
-	n = put_data(w, wr->sge, wr->n_sge);
-	if (n < q->rq_stride) {
-		memset(w + n, 0, WQE_SEG);
-		store_be32(w + n + 4, WQE_INVALID_LKEY);
-		n += WQE_SEG;
+	if (rqi >= h->nic->n_qp) {
+		post_shared(h, rqi - h->nic->n_qp, wr, op, out);
+		return 0;
 	}
-	for (uint32_t off = 0; off < n; off += WQE_BB)
-		append_store(out, pa + off, w + off, (uint32_t)min_u64(WQE_BB, n - off), op);
-	ring_push(&d->rq, &(struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket, .index = index,
-					      .is_signaled = true });
+	slot = d->rq.head & (q->rq_wqe - 1);
+	append_bytes(out, q->rq_pa + (uint64_t)slot * q->rq_stride, w, put_recv(w, wr, q->rq_stride), op);
 	q->rq_op[slot] = op;
 	h->cq[q->rcq].outstanding++;
+	ring_push(&d->rq, &(struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket,
+					      .index = (uint16_t)d->rq.head, .is_signaled = true });
 	append_store32(out, q->dbr_pa, d->rq.head & COUNTER_MASK, op);
 	return 0;
 }
@@ -367,10 +447,24 @@ void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *
 		.opcode = opcode, .is_recv = opcode != CQE_REQ && opcode != CQE_REQ_ERR,
 		.index = (uint16_t)(cqe[60] << 8 | cqe[61]),
 		.byte_len = is_error ? 0 : load_be32(cqe + 44), .imm = is_error ? 0 : load_be32(cqe + 36),
+		.src_qp = is_error ? 0 : load_be32(cqe + 24) & 0xffffff,
 	};
 	SIM_CHECK(wc->qpi != QPI_NONE, h->cpu);
 	d->is_polling = false;
 	d->ci++;
+}
+
+/* WQE 'index' of an SRQ is free again. */
+static void retire_shared(struct host *h, uint32_t srqi, uint16_t index, struct wr_entry *e)
+{
+	struct drv_srq *d = &h->srq[srqi];
+
+	SIM_CHECK(index < h->nic->srq[srqi].n_wqe && d->entry[index].is_signaled, h->cpu);
+	*e = d->entry[index];
+	d->entry[index].is_signaled = false;
+	d->next[d->tail] = index;
+	d->tail = index;
+	d->n_posted--;
 }
 
 bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e)
@@ -380,6 +474,10 @@ bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e)
 	struct wr_ring *r = wc->is_recv ? &d->rq : &d->sq;
 	bool is_it;
 
+	if (wc->is_recv && q->srq != SRQ_NONE) {
+		retire_shared(h, q->srq, wc->index, e);
+		return true;
+	}
 	SIM_CHECK(r->head != r->tail, h->cpu);	/* a completion of something that was not posted */
 	*e = r->entry[r->tail & r->mask];
 	is_it = e->index == wc->index;

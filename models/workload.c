@@ -154,7 +154,7 @@ static void take_inbox(struct workload *w, struct host *h)
 static void retire(struct workload *w, struct host *h, const struct wc *wc)
 {
 	struct system *s = h->system;
-	struct work_queue *q = &w->wq[wc->qpi];
+	struct work_queue *q = &w->wq[wc->is_recv ? verbs_rqi(h, wc->qpi) : wc->qpi];
 	struct wr_entry e;
 	bool is_last;
 
@@ -164,6 +164,7 @@ static void retire(struct workload *w, struct host *h, const struct wc *wc)
 			struct op_row *row = oplog_row(s->oplog, e.op);
 
 			row->bytes = wc->byte_len;
+			row->qp = h->nic->qp[wc->qpi].trace_qp;	/* an SRQ's: now known */
 			if (wc->opcode == CQE_RESP_WR_IMM)
 				row->opcode = OP_RECV_WITH_IMM;
 			w->open_recvs--;
@@ -281,7 +282,7 @@ static void workload_build(struct block *b)
 	struct workload *w = (struct workload *)b;
 	struct host *h = b->env;
 
-	w->wq = block_alloc(b, h->nic->n_qp, sizeof(*w->wq));
+	w->wq = block_alloc(b, verbs_n_rq(h), sizeof(*w->wq));
 	w->list = block_alloc(b, 1, sizeof(*w->list));
 	w->post_cyc = block_cycles_of_ps(b, w->post_cost);
 	w->doorbell_cyc = block_cycles_of_ps(b, w->doorbell_cost);
@@ -305,8 +306,8 @@ static void workload_reset(struct block *b)
 	w->ready = w->storing = REC_NONE;
 	w->poll_head = w->n_drop = 0;
 	w->open_sends = w->open_recvs = 0;
-	for (uint32_t i = 0; i < h->nic->n_qp; i++)
-		w->open_recvs += h->qp[i].rq.head - h->qp[i].rq.tail;
+	for (uint32_t i = 0; i < verbs_n_rq(h); i++)
+		w->open_recvs += verbs_posted(h, i);
 	for (uint32_t i = 0; i < h->nic->n_cq; i++)
 		workload_want_poll(w, h, i);
 	for (uint32_t handle = h->primed_head, next; handle; handle = next) {

@@ -27,7 +27,7 @@ struct workload {
 	/* ports */
 	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd;
 	/* state */
-	struct work_queue *wq;	/* per QP */
+	struct work_queue *wq;	/* by QP; then receives by SRQ */
 	uint32_t ready;		/* heap of records that can run */
 	struct cpu_list *list;	/* accesses of the call under way */
 	uint32_t at;		/* the next of them */

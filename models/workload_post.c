@@ -93,7 +93,8 @@ static bool run_recv(struct workload *w, struct host *h, const struct rec *c)
 					   w->b.now_ps);
 
 		verbs_post_recv(h, c->qpi, &wr, op, new_list(w));
-		workload_want_poll(w, h, h->nic->qp[c->qpi].rcq);
+		if (c->qpi < h->nic->n_qp)	/* those of an SRQ are polled all the time */
+			workload_want_poll(w, h, h->nic->qp[c->qpi].rcq);
 		w->recvs++;
 		w->open_recvs++;
 	}

@@ -16,6 +16,7 @@
 
 #define WQE_AV_OFF 16u		/* UD: address vector; XRC: SRQ number */
 #define WQE_AV_BYTES 48u
+#define WQE_NEXT 2u		/* SRQ: index of the next WQE, in the first segment of each */
 
 static inline uint32_t load_be32(const uint8_t *p)
 {

@@ -11,9 +11,8 @@
  *
  * Receive queues: wqe_fetch_rq.c.
  *
- * Not modelled: a WQE written through the doorbell page (BlueFlame) instead of read; shared receive
- * queues; a cache of send WQEs beyond the prefetch. A malformed WQE is passed on, for the requester
- * to fail.
+ * Not modelled: a WQE written through the doorbell page (BlueFlame) instead of read; a cache of send
+ * WQEs beyond the prefetch. A malformed WQE is passed on, for the requester to fail.
  *
  * Layouts: protocol.md section 13 (rdma-core mlx5dv.h). A block at most 16 basic blocks large.
  */

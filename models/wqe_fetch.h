@@ -13,7 +13,7 @@
 #include "sim/pool.h"
 
 #define MAX_READS 64u
-#define TAG_KIND 0xc0000000u	/* what a DMA read was for; the rest is the slot or the QP */
+#define TAG_KIND 0xc0000000u	/* what a DMA read was for; the rest is the slot or the queue */
 #define TAG_SQ 0x00000000u
 #define TAG_RQ 0x40000000u
 #define TAG_DBR 0x80000000u
@@ -30,8 +30,21 @@ struct sq_slot {
 	bool is_used;
 };
 
-/* What the NIC knows of a receive queue. Counters are those of WQEs, 16 bits. */
+/*
+ * What the NIC knows of a receive queue, a QP's or an SRQ. Counters are those of WQEs, 16 bits. The
+ * WQEs of an SRQ are linked: which one comes next is known only from the one before.
+ */
 struct rq_qp {
+	/* the ring */
+	uint64_t pa, dbr_pa;
+	const uint32_t *op;	/* oplog handles by place in the ring, or NULL */
+	uint32_t n_wqe, stride;
+	uint16_t pd;
+	bool is_shared;
+	/* SRQ: places in the ring of the first WQE held, of the next to read */
+	uint16_t first_wqe, next_wqe;
+	struct qp_list asker;	/* SRQ: QPs that wait for an answer */
+	/* counters */
 	uint16_t index;		/* next to hand out */
 	uint16_t read;		/* next to read: index + n_held + n_reading */
 	uint16_t producer;	/* posted, as far as known */
@@ -57,9 +70,10 @@ struct wqe_fetch {
 	uint64_t decode_free_cyc;
 	uint32_t in_flight;
 	/* state: receive queues */
-	struct rq_qp *rq;
-	struct qp_list rq_read, rq_answer; /* QPs with reads to issue, with an answer to give */
-	uint32_t *rq_read_links, *rq_answer_links;
+	struct rq_qp *rq;	/* by QP, then by SRQ */
+	struct qp_list rq_read, rq_answer; /* queues with reads to issue, with an answer to give */
+	uint32_t *rq_read_links, *rq_answer_links, *asker_links;
+	uint32_t n_rq;
 	struct pool *lines, *dbrs, *rq_pool;
 	uint32_t rq_stride;	/* of the largest receive WQE */
 	bool is_rq_turn;	/* at dma_req */

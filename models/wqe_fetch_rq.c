@@ -9,6 +9,10 @@
  * acknowledgements stay fresh. "None posted" is answered only by a reading that began after the
  * question. Answers keep their order per QP only. A line, a doorbell record and two answers are
  * there for each QP, so no QP can take another's place and block it.
+ *
+ * A shared receive queue is served in the same way, to the QPs in the order of their questions. Its
+ * WQEs are a linked list: those that follow each other in memory are read at once, and what the
+ * links do not visit is dropped.
  */
 #include "models/wqe_fetch.h"
 
@@ -18,12 +22,15 @@ void wqe_fetch_rq_build(struct wqe_fetch *w)
 {
 	struct block *b = &w->b;
 	const struct nic *nic = b->env;
-	uint32_t n = nic->n_qp ? nic->n_qp : 1;
+	uint32_t n;
 
+	w->n_rq = nic->n_qp + nic->n_srq;
+	n = w->n_rq ? w->n_rq : 1;
 	w->rq_stride = WQE_SEG;
 	for (uint32_t i = 0; i < nic->n_qp; i++)
-		if (nic->qp[i].rq_stride > w->rq_stride)
-			w->rq_stride = nic->qp[i].rq_stride;
+		w->rq_stride = (uint32_t)max_u64(w->rq_stride, nic->qp[i].rq_stride);
+	for (uint32_t i = 0; i < nic->n_srq; i++)
+		w->rq_stride = (uint32_t)max_u64(w->rq_stride, nic->srq[i].stride);
 	w->lines = pool_create(b, n, w->rq_prefetch * w->rq_stride);
 	w->dbrs = pool_create(b, n, DBR_BYTES);
 	w->rq_pool = pool_create(b, (uint32_t)min_u64(2ull * n + 16, (1u << POOL_INDEX_BITS) - 1),
@@ -31,16 +38,32 @@ void wqe_fetch_rq_build(struct wqe_fetch *w)
 	w->rq = block_alloc(b, n, sizeof(*w->rq));
 	w->rq_read_links = block_alloc(b, n, sizeof(uint32_t));
 	w->rq_answer_links = block_alloc(b, n, sizeof(uint32_t));
+	w->asker_links = block_alloc(b, n, sizeof(uint32_t));
 }
 
 void wqe_fetch_rq_reset(struct wqe_fetch *w)
 {
 	const struct nic *nic = w->b.env;
 
-	for (uint32_t i = 0; i < nic->n_qp; i++)
-		w->rq[i] = (struct rq_qp){ .line = BUF_NONE };
-	qp_list_init(&w->rq_read, w->rq_read_links, nic->n_qp);
-	qp_list_init(&w->rq_answer, w->rq_answer_links, nic->n_qp);
+	for (uint32_t i = 0; i < nic->n_qp; i++) {
+		const struct qp_attr *a = &nic->qp[i];
+
+		w->rq[i] = (struct rq_qp){ .line = BUF_NONE, .pa = a->rq_pa, .dbr_pa = a->dbr_pa,
+					   .op = a->rq_op, .n_wqe = a->rq_wqe,
+					   .stride = a->rq_stride, .pd = a->pd };
+	}
+	for (uint32_t i = 0; i < nic->n_srq; i++) {
+		const struct srq_attr *a = &nic->srq[i];
+		struct rq_qp *q = &w->rq[nic->n_qp + i];
+
+		*q = (struct rq_qp){ .line = BUF_NONE, .pa = a->pa, .dbr_pa = a->dbr_pa,
+				     .op = a->op, .n_wqe = a->n_wqe, .stride = a->stride,
+				     .pd = a->pd, .is_shared = true };
+		/* a QP has one question open: the lists share their links */
+		qp_list_init(&q->asker, w->asker_links, nic->n_qp);
+	}
+	qp_list_init(&w->rq_read, w->rq_read_links, w->n_rq);
+	qp_list_init(&w->rq_answer, w->rq_answer_links, w->n_rq);
 }
 
 static bool wants_wqes(const struct wqe_fetch *w, const struct rq_qp *q)
@@ -48,43 +71,50 @@ static bool wants_wqes(const struct wqe_fetch *w, const struct rq_qp *q)
 	return q->producer != q->read && !q->n_reading && q->n_held <= w->rq_prefetch / 2;
 }
 
-/* Put a QP on the lists that its state calls for. */
-static void rq_consider(struct wqe_fetch *w, uint32_t qpi)
+/* Put a queue on the lists that its state calls for. */
+static void rq_consider(struct wqe_fetch *w, uint32_t rqi)
 {
-	struct rq_qp *q = &w->rq[qpi];
+	struct rq_qp *q = &w->rq[rqi];
 	bool is_dry = q->n_waiting && !q->n_held && q->producer == q->index;
 
-	if (is_dry && !q->is_dbr_fresh && !q->is_reading_dbr && wqe_fetch_qp(w, qpi)->rq_wqe)
+	if (is_dry && !q->is_dbr_fresh && !q->is_reading_dbr && q->n_wqe)
 		q->wants_dbr = true;
 	if ((q->wants_dbr && !q->is_reading_dbr) || wants_wqes(w, q))
-		qp_list_add(&w->rq_read, qpi);
+		qp_list_add(&w->rq_read, rqi);
 	if (q->n_waiting && (q->n_held || (is_dry && !q->is_reading_dbr && !q->wants_dbr)))
-		qp_list_add(&w->rq_answer, qpi);
+		qp_list_add(&w->rq_answer, rqi);
 }
 
 void wqe_fetch_rq_question(struct wqe_fetch *w)
 {
 	const struct rq_req *m = rq_req_peek(w->rq_req);
+	const struct nic *nic = w->b.env;
 	struct rq_qp *q;
+	uint32_t rqi;
 
 	if (!m)
 		return;
-	q = &w->rq[m->qpi];
+	rqi = m->qpi;
+	if (nic->qp[m->qpi].srq < nic->n_srq)
+		rqi = nic->n_qp + nic->qp[m->qpi].srq;
+	q = &w->rq[rqi];
 	if (q->n_waiting++ == 0)
 		q->is_dbr_fresh = false;
+	if (q->is_shared)
+		qp_list_add(&q->asker, m->qpi);
 	if (q->line == BUF_NONE) {
 		q->line = pool_alloc(w->lines);
 		q->dbr_buf = pool_alloc(w->dbrs);
 	}
-	rq_consider(w, m->qpi);
+	rq_consider(w, rqi);
 	chan_pop(w->rq_req);
 }
 
-static void read_dbr(struct wqe_fetch *w, uint32_t qpi, struct rq_qp *q)
+static void read_dbr(struct wqe_fetch *w, uint32_t rqi, struct rq_qp *q)
 {
 	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = wqe_fetch_qp(w, qpi)->dbr_pa, .key = KEY_PHYS, .len = DBR_BYTES,
-		.buf = q->dbr_buf, .tag = TAG_DBR | qpi, .cls = DMA_DBR, .op = OP_NONE });
+		.addr = q->dbr_pa, .key = KEY_PHYS, .len = DBR_BYTES,
+		.buf = q->dbr_buf, .tag = TAG_DBR | rqi, .cls = DMA_DBR, .op = OP_NONE });
 	q->wants_dbr = false;
 	q->is_reading_dbr = true;
 	q->is_dbr_fresh = q->n_waiting > 0;
@@ -92,18 +122,17 @@ static void read_dbr(struct wqe_fetch *w, uint32_t qpi, struct rq_qp *q)
 }
 
 /* Receive WQEs that follow each other in the ring and in the line. */
-static void read_rq_wqes(struct wqe_fetch *w, uint32_t qpi, struct rq_qp *q)
+static void read_rq_wqes(struct wqe_fetch *w, uint32_t rqi, struct rq_qp *q)
 {
-	const struct qp_attr *qp = wqe_fetch_qp(w, qpi);
-	uint32_t at = q->read & (qp->rq_wqe - 1);
+	uint32_t at = q->is_shared ? q->next_wqe : q->read & (q->n_wqe - 1);
 	uint32_t place = (uint32_t)(q->first + q->n_held) % w->rq_prefetch;
 	uint64_t n = min_u64((uint16_t)(q->producer - q->read), w->rq_prefetch - q->n_held);
 
-	n = min_u64(n, min_u64(qp->rq_wqe - at, w->rq_prefetch - place));
+	n = min_u64(n, min_u64(q->n_wqe - at, w->rq_prefetch - place));
 	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = qp->rq_pa + (uint64_t)at * qp->rq_stride, .key = KEY_PHYS,
-		.len = (uint32_t)n * qp->rq_stride, .buf = q->line, .off = place * qp->rq_stride,
-		.tag = TAG_RQ | qpi, .pd = qp->pd, .cls = DMA_RQ_WQE, .op = OP_NONE });
+		.addr = q->pa + (uint64_t)at * q->stride, .key = KEY_PHYS,
+		.len = (uint32_t)n * q->stride, .buf = q->line, .off = place * q->stride,
+		.tag = TAG_RQ | rqi, .pd = q->pd, .cls = DMA_RQ_WQE, .op = OP_NONE });
 	q->n_reading = (uint16_t)n;
 	q->read = (uint16_t)(q->read + n);
 	w->rq_reads++;
@@ -111,21 +140,33 @@ static void read_rq_wqes(struct wqe_fetch *w, uint32_t qpi, struct rq_qp *q)
 
 void wqe_fetch_rq_read(struct wqe_fetch *w)
 {
-	uint32_t qpi = qp_list_take(&w->rq_read);
-	struct rq_qp *q = &w->rq[qpi];
+	uint32_t rqi = qp_list_take(&w->rq_read);
+	struct rq_qp *q = &w->rq[rqi];
 
 	if (wants_wqes(w, q))
-		read_rq_wqes(w, qpi, q);
+		read_rq_wqes(w, rqi, q);
 	else if (q->wants_dbr && !q->is_reading_dbr)
-		read_dbr(w, qpi, q);
-	rq_consider(w, qpi);
+		read_dbr(w, rqi, q);
+	rq_consider(w, rqi);
 }
 
-static void answer(struct wqe_fetch *w, uint32_t qpi)
+/* The WQE in a place of the queue's line; of an SRQ's, the one that it links to. */
+static const uint8_t *line_at(const struct wqe_fetch *w, const struct rq_qp *q, uint32_t place)
 {
-	struct rq_qp *q = &w->rq[qpi];
-	const struct qp_attr *qp = wqe_fetch_qp(w, qpi);
-	struct rq_rsp m = { .qpi = qpi, .buf = BUF_NONE, .op = OP_NONE, .index = q->index };
+	return (const uint8_t *)buf_data(w->b.sim, q->line) + (size_t)place * q->stride;
+}
+
+static uint16_t link_of(const struct rq_qp *q, const uint8_t *wqe)
+{
+	return (uint16_t)((load_be32(wqe + WQE_NEXT) >> 16) & (q->n_wqe - 1));
+}
+
+static void answer(struct wqe_fetch *w, uint32_t rqi)
+{
+	struct rq_qp *q = &w->rq[rqi];
+	struct rq_rsp m = { .qpi = q->is_shared ? qp_list_take(&q->asker) : rqi, .buf = BUF_NONE,
+			    .op = OP_NONE, .index = q->is_shared ? q->first_wqe : q->index };
+	uint32_t head = q->is_shared ? WQE_SEG : 0;
 	const uint8_t *p;
 
 	q->n_waiting--;
@@ -135,11 +176,13 @@ static void answer(struct wqe_fetch *w, uint32_t qpi)
 		w->rq_none++;
 		return;
 	}
-	p = (const uint8_t *)buf_data(w->b.sim, q->line) + (size_t)q->first * qp->rq_stride;
+	p = line_at(w, q, q->first);
 	m.buf = pool_alloc(w->rq_pool);
-	memcpy(buf_data(w->b.sim, m.buf), p, qp->rq_stride);
-	m.n_sge = wqe_recv_sges(p, qp->rq_stride);
-	m.op = qp->rq_op ? qp->rq_op[q->index & (qp->rq_wqe - 1)] : OP_NONE;
+	memcpy(buf_data(w->b.sim, m.buf), p + head, q->stride - head);
+	m.n_sge = wqe_recv_sges(p + head, q->stride - head);
+	m.op = q->op ? q->op[m.index & (q->n_wqe - 1)] : OP_NONE;
+	if (q->is_shared)
+		q->first_wqe = link_of(q, p);
 	q->index++;
 	q->first = (uint16_t)((q->first + 1u) % w->rq_prefetch);
 	q->n_held--;
@@ -151,7 +194,7 @@ static void answer(struct wqe_fetch *w, uint32_t qpi)
 
 bool wqe_fetch_rq_answer(struct wqe_fetch *w)
 {
-	uint32_t qpi;
+	uint32_t rqi;
 
 	if (!w->rq_answer.n)
 		return true;
@@ -163,34 +206,50 @@ bool wqe_fetch_rq_answer(struct wqe_fetch *w)
 		pool_stall(w->rq_pool);
 		return false;
 	}
-	qpi = qp_list_take(&w->rq_answer);
-	answer(w, qpi);
-	rq_consider(w, qpi);
+	rqi = qp_list_take(&w->rq_answer);
+	answer(w, rqi);
+	rq_consider(w, rqi);
 	return true;
 }
 
-static void dbr_read(struct wqe_fetch *w, uint32_t qpi)
+static void dbr_read(struct wqe_fetch *w, uint32_t rqi)
 {
-	struct rq_qp *q = &w->rq[qpi];
+	struct rq_qp *q = &w->rq[rqi];
 	uint16_t producer = (uint16_t)load_be32(buf_data(w->b.sim, q->dbr_buf));
 
 	/* A counter beyond the ring is the program's mistake: it announces nothing. */
-	if ((uint16_t)(producer - q->index) <= wqe_fetch_qp(w, qpi)->rq_wqe)
+	if ((uint16_t)(producer - q->index) <= q->n_wqe)
 		q->producer = producer;
 	q->is_reading_dbr = false;
-	rq_consider(w, qpi);
+	rq_consider(w, rqi);
+}
+
+/* What was read of an SRQ: keep as many as the links visit one after the other. */
+static void follow_links(struct wqe_fetch *w, struct rq_qp *q)
+{
+	uint32_t place = (uint32_t)(q->first + q->n_held) % w->rq_prefetch, n = 0;
+	uint16_t at;
+
+	do {
+		at = q->next_wqe;
+		q->next_wqe = link_of(q, line_at(w, q, place + n++));
+	} while (n < q->n_reading && q->next_wqe == at + 1);
+	q->read = (uint16_t)(q->read - (q->n_reading - n));
+	q->n_reading = (uint16_t)n;
 }
 
 void wqe_fetch_rq_done(struct wqe_fetch *w, uint32_t tag)
 {
-	uint32_t qpi = tag & ~TAG_KIND;
-	struct rq_qp *q = &w->rq[qpi];
+	uint32_t rqi = tag & ~TAG_KIND;
+	struct rq_qp *q = &w->rq[rqi];
 
 	if ((tag & TAG_KIND) == TAG_DBR) {
-		dbr_read(w, qpi);
+		dbr_read(w, rqi);
 		return;
 	}
+	if (q->is_shared)
+		follow_links(w, q);
 	q->n_held = (uint16_t)(q->n_held + q->n_reading);
 	q->n_reading = 0;
-	rq_consider(w, qpi);
+	rq_consider(w, rqi);
 }

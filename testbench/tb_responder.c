@@ -187,6 +187,8 @@ static void put_headers(uint8_t *bth, const struct opcode_info *i, const struct 
 							      .rkey = p->rkey,
 							      .swap_add = p->swap_add,
 							      .compare = p->compare });
+	if (opcode_has(i, X_DETH))
+		hdr_deth_encode(bth + i->off[X_DETH], &(struct hdr_deth){ .srcqp = p->src_qp });
 	if (opcode_has(i, X_IMMDT))
 		hdr_immdt_encode(bth + i->off[X_IMMDT], &(struct hdr_immdt){ .imm = p->imm });
 }

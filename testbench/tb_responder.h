@@ -61,6 +61,7 @@ struct tbs_pkt {
 	uint64_t va;			/* RETH, AtomicETH */
 	uint32_t rkey, dma_len, imm;
 	uint64_t swap_add, compare;
+	uint32_t src_qp;		/* DETH */
 };
 
 /* QPs of MTU 256, all rights, 4 responder resources; set s->qp before tbs_start. */

@@ -617,8 +617,9 @@ static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 	j.buf = pool_alloc(e.wqes);
 	av = (uint8_t *)buf_data(&e.t.sim, j.buf) + WQE_AV_OFF;
 	memset(av - WQE_AV_OFF, 0, 1024);
-	put_be(av, 4, 0x80010000);
+	put_be(av, 4, 0x11223344);
 	put_be(av + 8, 4, 0x80000042);
+	put_be(av + 14, 2, 0xd123);
 	put_be(av + 20, 6, 0x020000000077ull);
 	av[26] = 0x22;
 	av[27] = 33;
@@ -639,13 +640,37 @@ static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 	CU_ASSERT_EQUAL(got(&e, 0)->data[5], 0x77);	/* destination MAC */
 	CU_ASSERT_EQUAL(got(&e, 0)->data[14 + 19], 5);	/* destination IPv4 10.0.0.5 */
 	CU_ASSERT_EQUAL(got(&e, 0)->data[14 + 8], 33);
-	CU_ASSERT_EQUAL(load_be32(got(&e, 0)->data + v.xeth), 0x80010000);
+	CU_ASSERT_EQUAL(load_be32(got(&e, 0)->data + v.l4 - UDP_BYTES) >> 16, 0xd123);
+	CU_ASSERT_EQUAL(load_be32(got(&e, 0)->data + v.xeth), 0x11223344);
 	CU_ASSERT_EQUAL(load_be32(got(&e, 0)->data + v.xeth + 4), QPN + QPI_UD);
 	CU_ASSERT_EQUAL(load_be32(got(&e, 0)->data + v.xeth + 8), 0xabc);
 	CU_ASSERT_EQUAL(packet_parse(got(&e, 1), &v), DROP_NONE);
 	CU_ASSERT_EQUAL(v.bth.opcode, 0xaa);
 	CU_ASSERT_EQUAL(load_be32(got(&e, 1)->data + v.xeth), 0x345);
 	bench_end(&e);
+}
+
+/* IBTA vol. 1, 10.2.5; soft-RoCE sends what the request says. */
+static void pktizer_qkey_with_its_high_bit_is_the_qps_own(void)
+{
+	const struct qp_attr qp = { .type = QP_UD, .qpn = 5, .qkey = 0x77, .mtu = 256 };
+	const struct tx_job j = { .kind = JOB_SEND, .is_first = 1, .is_last = 1 };
+	const struct pkt_place at = { .is_first = true, .is_last = true };
+	static const uint32_t keys[][3] = {	/* in the WQE, sent, sent by soft-RoCE */
+		{ 0x80010000, 0x77, 0x80010000 }, { 0x7fffffff, 0x7fffffff, 0x7fffffff },
+	};
+	uint8_t wqe[64] = { 0 }, space[512] __attribute__((aligned(8)));
+	struct packet *p = (struct packet *)(void *)space;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		for (unsigned is_plain = 0; is_plain < 2; is_plain++) {
+			const struct nic nic = { .has_plain_qkey = is_plain };
+
+			put_be(wqe + WQE_AV_OFF, 4, keys[i][0]);
+			pktizer_headers(p, &nic, &qp, &j, &at, wqe, false, false);
+			CU_ASSERT_EQUAL(load_be32(p->data + p->l4 + BTH_BYTES),
+					keys[i][1 + is_plain]);
+		}
 }
 
 /* Sleeping and the order of steps change nothing: same packets at the same cycles. */
@@ -691,6 +716,8 @@ CU_TestInfo test_pktizer_tests[] = {
 	{ "output is shared packet by packet", pktizer_output_is_shared_packet_by_packet },
 	{ "datagram and XRC headers come from the WQE",
 	  pktizer_datagram_and_xrc_headers_come_from_wqe },
+	{ "Q_Key with its high bit is the QP's own",
+	  pktizer_qkey_with_its_high_bit_is_the_qps_own },
 	{ "step order and sleeping change nothing", pktizer_step_order_changes_nothing },
 	CU_TEST_INFO_NULL
 };

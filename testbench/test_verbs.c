@@ -505,10 +505,8 @@ static void system_what_is_not_there_yet_is_named(void)
 	static const struct {
 		const char *line, *want;
 	} cases[] = {
-		{ "qp h0 q9 type=UC peer=h1.q9\nqp h1 q9 type=UC peer=h0.q9\n",
-		  "system.trace:8: a QP of type UC" },
-		{ "qp h0 q9 type=UD\n", "system.trace:8: a QP of type UD" },
-		{ "srq h0 s\n", "system.trace:8: shared receive queues" },
+		{ "qp h0 q9 type=XRC peer=h1.q9\nqp h1 q9 type=XRC peer=h0.q9\n",
+		  "system.trace:8: a QP of type XRC" },
 		{ "cq h0 c mode=event\n", "system.trace:8: a CQ with mode=event" },
 		{ "modify h0.q0 state=ERR\n", "system.trace:8: 'modify'" },
 		{ "destroy h0.q0\n", "system.trace:8: 'destroy'" },
