@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gen_parts.h - what the files of the generator of random traces share
+ */
+#ifndef TESTBENCH_GEN_PARTS_H
+#define TESTBENCH_GEN_PARTS_H
+
+#include <stdio.h>
+
+#include "models/trace.h"
+#include "sim/rng.h"
+#include "testbench/gen_trace.h"
+
+#define MAX_CONN 6u
+#define MAX_ITEMS 160u
+#define MAX_PENDING 64u
+#define MAX_PIECES 6u
+#define COUNTER_SLOTS 512u
+
+/* A range of bytes that an earlier request of a connection may still read or write. */
+struct range {
+	uint32_t from, len;
+	bool is_remote; /* in the peer's tgt; else in the own loc */
+	bool is_atomic;
+};
+
+/* One end of a connection. */
+struct end {
+	uint32_t psn, sq, rq, max_sge, max_inline,
+		max_run; /* max_run: unsignaled requests in a row */
+	uint32_t ech_at; /* next free place of the MR whose receives are sent on */
+	struct range pending[MAX_PENDING]; /* of READs and ATOMICs since the last fence */
+	uint32_t n_pending;
+	/* while writing */
+	uint32_t unsignaled; /* in a row */
+	uint32_t n_sends, n_written;
+	bool is_more; /* the last post did not ring */
+	uint32_t late_ns;
+};
+
+struct conn {
+	uint32_t mtu, region;
+	struct end end[2];
+};
+
+struct piece {
+	char mr; /* 's'rc, 'l'oc, 'r'cv, 'e'ch, 't'kt */
+	uint32_t off, len;
+};
+
+/* A record to be. */
+struct item {
+	uint32_t conn, host;
+	bool is_recv;
+	enum wr_opcode op;
+	struct piece piece[MAX_PIECES];
+	uint32_t n_pieces, len;
+	uint32_t roff;
+	bool is_counter; /* remote is the counter */
+	bool fence, is_wrong, is_inline;
+	uint32_t echo_of; /* item + 1 whose payload this one sends on when it has come */
+	uint32_t echo_at; /* its receive is to lie there in ech, if it has an echo */
+	bool has_echo;
+	uint32_t recv; /* item + 1 of the receive that it consumes */
+	uint32_t before; /* a receive: the item before which it stands */
+	/* while writing */
+	bool is_signaled, is_done;
+	uint64_t id;
+};
+
+struct gen {
+	struct rng rng;
+	struct gen_case *out;
+	const struct gen_want *want;
+	struct conn conn[MAX_CONN];
+	uint32_t n_conn, n_tickets[2];
+	struct item item[MAX_ITEMS];
+	uint32_t n_items;
+	uint32_t order[MAX_ITEMS]; /* items in file order */
+	bool is_lossy;
+	bool may_end; /* a QP may end in Error: then nothing may wait for receives, which may never
+			 end */
+	FILE *f;
+};
+
+static inline uint32_t below(struct gen *g, uint32_t n)
+{
+	return (uint32_t)rng_below(&g->rng, n);
+}
+
+static inline bool one_in(struct gen *g, uint32_t n)
+{
+	return below(g, n) == 0;
+}
+
+#define PICK(g, ...) \
+	((const uint32_t[]){ __VA_ARGS__ }[below(g, sizeof((const uint32_t[]){ __VA_ARGS__ }) / \
+							    sizeof(uint32_t))])
+
+static inline bool is_atomic(enum wr_opcode op)
+{
+	return op == WR_ATOMIC_CMP_AND_SWP || op == WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static inline bool has_remote(enum wr_opcode op)
+{
+	return op <= WR_RDMA_WRITE_WITH_IMM || op == WR_RDMA_READ || is_atomic(op);
+}
+
+/* gen_write.c: the text of the trace, the items in the order of g->order. */
+void gen_write_trace(struct gen *g);
+
+/* gen_scenario.c: the text of the scenario. */
+void gen_write_scenario(struct gen *g, uint64_t seed);
+
+#endif

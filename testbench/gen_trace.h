@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gen_trace.h - random small traces whose outcome is known, and scenarios to play them in
+ *
+ * Two hosts and 1 to 6 connections between them, requests both ways. Each connection has, at both
+ * ends, an MR to send from (src), one for what comes back (loc), one that the peer may reach (tgt)
+ * and one for receives (rcv), so no two connections touch the same byte; where requests of one
+ * connection do, fences stand where the specification leaves the order open. Exempt is one counter
+ * a host (cnt), to which all add 1 with results in slots of their own (tkt).
+ *
+ * Played in the file's order, one request after the other, every record finds what it waits for: an
+ * executor that does so (ref_exec.h) ends with the memory that the NICs must end with.
+ */
+#ifndef TESTBENCH_GEN_TRACE_H
+#define TESTBENCH_GEN_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gen_case {
+	char *trace, *ini; /* text; free with gen_free */
+	bool may_fail; /* packets are lost or timers are short: requests may end in RETRY_EXC_ERR */
+	bool is_wrong; /* some request has a wrong key or wants the impossible */
+	bool is_checked; /* rules are to be attached to the channels */
+};
+
+/* What kind of case; zeros: any. */
+struct gen_want {
+	bool is_clean; /* no impairments, no short timers, nothing wrong */
+	bool is_plain_nic; /* default sizes of everything */
+};
+
+/* The case of a seed; the same seed, the same text. */
+void gen_make(struct gen_case *g, uint64_t seed, const struct gen_want *want);
+void gen_free(struct gen_case *g);
+
+#endif

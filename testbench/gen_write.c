@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gen_write.c - random small traces: their text
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "testbench/gen_parts.h"
+
+static const char *mr_prefix(char mr)
+{
+	return mr == 's'   ? "src"
+	       : mr == 'l' ? "loc"
+	       : mr == 'r' ? "rcv"
+	       : mr == 'e' ? "ech"
+			   : "tkt";
+}
+
+static void write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn, uint32_t len,
+		     const char *access, const char *fill)
+{
+	static const char *const pages[] = { "4KiB", "4KiB", "4KiB", "2MiB" };
+	uint64_t va = 0x10000000ull + conn * 0x4000000ull + ((uint64_t)name[0] << 32) +
+		      ((uint64_t)name[1] << 40);
+
+	fprintf(g->f, "mr h%u %s%u va=0x%" PRIx64 " len=%u access=%s page=%s fill=%s\n", host, name,
+		conn, va + (one_in(g, 2) ? 0 : 8 * below(g, 512)), len, access, pages[below(g, 4)],
+		fill);
+}
+
+static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
+{
+	const struct conn *c = &g->conn[conn];
+	const struct end *e = &c->end[host];
+
+	fprintf(g->f,
+		"qp h%u q%u type=RC peer=h%u.q%u psn=%u mtu=%u sq=%u rq=%u max_sge=%u inline=%u",
+		host, conn, 1 - host, conn, e->psn, c->mtu, e->sq, e->rq, e->max_sge,
+		e->max_inline);
+	fprintf(g->f, " rd_atomic=%u dest_rd_atomic=16 timeout=%u min_rnr=%u", PICK(g, 1, 2, 4, 16),
+		g->out->may_fail ? 1 + below(g, 10) : 14, 1 + below(g, 6));
+	if (has_cq)
+		fprintf(g->f, " scq=c0%s", one_in(g, 2) ? " rcq=c0" : "");
+	if (one_in(g, 4))
+		fprintf(g->f, " sig_all=yes");
+	fputc('\n', g->f);
+}
+
+static void write_setup(struct gen *g)
+{
+	bool has_cq = one_in(g, 3), is_v6 = one_in(g, 5);
+	uint32_t depth = 1;
+
+	fprintf(g->f, "rnicsim-trace 1\n");
+	for (uint32_t h = 0; h < 2; h++)
+		fprintf(g->f, is_v6 ? "host h%u ip=fd00::%u\n" : "host h%u\n", h, h + 1);
+	for (uint32_t h = 0; h < 2; h++) {
+		for (uint32_t i = 0; i < g->n_conn; i++) {
+			uint32_t len = g->conn[i].region;
+
+			write_mr(g, h, "src", i, len, "", one_in(g, 2) ? "inc" : "rand:7");
+			write_mr(g, h, "loc", i, len, "lw", "lin:3,1,5,0");
+			write_mr(g, h, "tgt", i, len, "lw,rw,rr,ra",
+				 one_in(g, 2) ? "zero" : "lin:7,3,13,29");
+			write_mr(g, h, "rcv", i, len, "lw", "zero");
+			write_mr(g, h, "ech", i, len, "lw", "zero");
+		}
+		write_mr(g, h, "cnt", 0, 8, "lw,rr,ra", "zero");
+		write_mr(g, h, "tkt", 0, 8 * COUNTER_SLOTS, "lw", "zero");
+	}
+	for (uint32_t i = 0; i < g->n_conn; i++)
+		for (uint32_t h = 0; h < 2; h++)
+			depth += g->conn[i].end[h].sq + g->conn[i].end[h].rq;
+	for (uint32_t h = 0; has_cq && h < 2; h++)
+		fprintf(g->f, "cq h%u c0 depth=%u\n", h, depth);
+	for (uint32_t h = 0; h < 2; h++)
+		for (uint32_t i = 0; i < g->n_conn; i++)
+			write_qp(g, i, h, has_cq);
+}
+
+static void write_pieces(struct gen *g, const struct item *it)
+{
+	for (uint32_t i = 0; i < it->n_pieces; i++) {
+		const struct piece *p = &it->piece[i];
+
+		fprintf(g->f, "%s%s%u:%u:%u", i ? "," : " sge=", mr_prefix(p->mr),
+			p->mr == 't' ? 0 : it->conn, p->off, p->len);
+	}
+}
+
+/* Something earlier in the file whose completion will come, or NULL. */
+static const struct item *find_event(struct gen *g, uint32_t upto)
+{
+	for (unsigned tries = 0; tries < 4 && upto; tries++) {
+		const struct item *x = &g->item[g->order[below(g, upto)]];
+
+		if (x->is_recv ? x->is_done && !g->may_end : x->is_signaled)
+			return x;
+	}
+	return NULL;
+}
+
+static void write_after(struct gen *g, const struct item *it, const struct item *x)
+{
+	if (x->host == it->host)
+		fprintf(g->f, " after=%" PRIu64, x->id);
+	else
+		fprintf(g->f, " after=h%u:%" PRIu64, x->host, x->id);
+}
+
+/* When it starts. A post behind one that did not ring must not wait. */
+static void write_when(struct gen *g, const struct item *it, uint32_t at, bool may_wait)
+{
+	struct end *e = &g->conn[it->conn].end[it->host];
+	const struct item *x = may_wait && one_in(g, 8) ? find_event(g, at) : NULL;
+
+	if (it->echo_of)
+		x = &g->item[g->item[it->echo_of - 1].recv - 1];
+	if (x)
+		write_after(g, it, x);
+	else if (may_wait && one_in(g, it->is_recv ? 4 : 8)) {
+		e->late_ns += below(g, it->is_recv ? 8000 : 2000);
+		fprintf(g->f, " at=%uns", e->late_ns);
+	}
+	if (may_wait && one_in(g, 12))
+		fprintf(g->f, " delay=%uns", below(g, 1000));
+}
+
+static void write_remote(struct gen *g, const struct item *it)
+{
+	if (it->is_wrong)
+		fprintf(g->f, " remote=va:0x%x:rkey:0x7f0000", 8 * below(g, 1u << 20));
+	else if (it->is_counter)
+		fprintf(g->f, " remote=cnt0:0");
+	else
+		fprintf(g->f, " remote=tgt%u:%u", it->conn, it->roff);
+	if (it->op == WR_ATOMIC_FETCH_AND_ADD)
+		fprintf(g->f, " add=%" PRIu64, it->is_counter ? 1 : rng_next(&g->rng));
+	else if (it->op == WR_ATOMIC_CMP_AND_SWP)
+		fprintf(g->f, " compare=%u swap=%" PRIu64, one_in(g, 2) ? 0 : below(g, 4),
+			rng_next(&g->rng) >> below(g, 64));
+}
+
+/* The record of the same end that comes next in the file is a post that need not wait. */
+static bool next_can_ring(const struct gen *g, uint32_t at)
+{
+	const struct item *it = &g->item[g->order[at]];
+
+	for (uint32_t i = at + 1; i < g->n_items; i++) {
+		const struct item *x = &g->item[g->order[i]];
+
+		if (x->conn == it->conn && x->host == it->host)
+			return !x->is_recv && !x->echo_of;
+	}
+	return false;
+}
+
+static void write_post(struct gen *g, struct item *it, uint32_t at)
+{
+	struct end *e = &g->conn[it->conn].end[it->host];
+	bool is_last = ++e->n_written == e->n_sends;
+	bool is_more = !is_last && one_in(g, 5) && next_can_ring(g, at);
+
+	it->is_signaled = is_last || e->unsignaled >= e->max_run || one_in(g, 2);
+	e->unsignaled = it->is_signaled ? 0 : e->unsignaled + 1;
+	fprintf(g->f, "post h%u.q%u id=%" PRIu64 " op=%s", it->host, it->conn, it->id,
+		wr_opcode_names[it->op]);
+	write_pieces(g, it);
+	if (has_remote(it->op))
+		write_remote(g, it);
+	if (it->op == WR_SEND_WITH_IMM || it->op == WR_RDMA_WRITE_WITH_IMM)
+		fprintf(g->f, " imm=%u", below(g, UINT32_MAX));
+	if (it->op == WR_SEND_WITH_INV)
+		fprintf(g->f, " inv=0x7f0000");
+	fprintf(g->f, " flags=%s%s%s%s%s", it->is_signaled ? "signaled" : "unsignaled",
+		it->fence ? ",fence" : "", it->is_inline ? ",inline" : "", is_more ? ",more" : "",
+		one_in(g, 6) ? ",solicited" : "");
+	write_when(g, it, at, !e->is_more);
+	fputc('\n', g->f);
+	e->is_more = is_more;
+	if (it->recv)
+		g->item[it->recv - 1].is_done = true;
+}
+
+static void write_stream(struct gen *g)
+{
+	uint64_t id[2] = { 0, 0 };
+
+	for (uint32_t i = 0; i < g->n_items; i++) {
+		struct item *it = &g->item[g->order[i]];
+
+		it->id = id[it->host] += 1 + below(g, 3);
+		if (!it->is_recv) {
+			write_post(g, it, i);
+			continue;
+		}
+		fprintf(g->f, "recv h%u.q%u id=%" PRIu64, it->host, it->conn, it->id);
+		write_pieces(g, it);
+		if (one_in(g, 3))
+			write_when(g, it, i, true);
+		fputc('\n', g->f);
+	}
+}
+
+void gen_write_trace(struct gen *g)
+{
+	write_setup(g);
+	write_stream(g);
+}

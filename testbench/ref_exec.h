@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ref_exec.h - a dumb executor of verbs traces: what memory must hold in the end
+ *
+ * Memory is byte arrays. Requests are executed one after the other in file order, each as a whole;
+ * nothing is split, lost, retried or timed. It shares the trace reader with the simulator and
+ * nothing else. RC only, at most 254 QPs, and MRs of a host that do not overlap.
+ *
+ * Told how the requests of a run ended, it allows for those that ended in error: of the requests of
+ * a QP behind the last one that is known to have been executed, the target may have executed the
+ * first n for some n, and part of the one after; the same for what comes back to the requester.
+ * What was made of bytes so uncertain is not compared.
+ */
+#ifndef TESTBENCH_REF_EXEC_H
+#define TESTBENCH_REF_EXEC_H
+
+#include "models/oplog.h"
+#include "models/trace.h"
+
+/* A work request, in the order of posting on its QP. */
+struct ref_wr {
+	struct trace_record r;
+	uint64_t rep; /* of a record with repeat */
+	uint32_t qp; /* index in the trace */
+	uint32_t len; /* message bytes */
+	bool is_signaled;
+	bool takes_recv;
+	bool is_sure; /* it was executed */
+	bool has_row, is_error; /* how the run says it ended */
+	uint8_t status;
+	uint32_t from; /* receive: index + 1 of the request that consumes it */
+};
+
+struct ref_qp {
+	uint32_t *sends, *recvs; /* indices of its work requests */
+	uint32_t n_sends, n_recvs;
+	uint32_t peer;
+	uint32_t n_sure; /* sends that were executed for certain */
+};
+
+struct ref_mr {
+	uint8_t *val;
+	uint8_t *any; /* not known, not compared */
+	uint8_t *maybe; /* 1 + QP whose uncertain requests write here: the target's side, ... */
+	uint8_t *maybe_local; /* ... the requester's */
+};
+
+struct ref_exec {
+	struct trace *trace;
+	struct ref_mr *mr;
+	struct ref_wr *wr; /* in file order */
+	uint32_t n_wr, cap_wr;
+	struct ref_qp *qp;
+};
+
+/* Read a trace. False with 'e' set; ref_close is due either way. */
+bool ref_open(struct ref_exec *x, const char *path, struct err *e);
+void ref_close(struct ref_exec *x);
+
+/* The MR of a host by name, or TRACE_NONE. */
+uint32_t ref_find_mr(const struct ref_exec *x, uint32_t host, const char *name);
+
+/* Do not compare this MR. */
+void ref_forget(struct ref_exec *x, uint32_t mr);
+
+/* Tell how the work requests ended: rows of the op log, each for a record of the trace. False: a
+ * row for none. */
+bool ref_outcome(struct ref_exec *x, const struct op_row *rows, uint32_t n);
+
+/* Execute everything. */
+void ref_run(struct ref_exec *x);
+
+/*
+ * Compare with the memory of a run: actual[mr] are its bytes. NULL when they are as they must be,
+ * else what differs, in a static buffer.
+ */
+const char *ref_compare(struct ref_exec *x, uint8_t *const *actual);
+
+/* ---- for ref_compare.c ---- */
+
+struct ref_mr ref_new_mr(uint64_t len);
+void ref_free_mr(struct ref_mr *m);
+bool ref_is_atomic(enum wr_opcode op);
+
+/* Execute a request in memory 'mem'. One whose key is nobody's does nothing. */
+void ref_execute(const struct ref_exec *x, struct ref_mr *mem, const struct ref_wr *w);
+
+#endif

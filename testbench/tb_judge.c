@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tb_judge.c - is this what a run of a random trace must come to
+ */
+#include "testbench/tb_judge.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testbench/tb_file.h"
+
+#define TEXT_LEN 1200u
+
+static const char *wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static const char *wrong(const char *fmt, ...)
+{
+	static char text[TEXT_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+/* ---- running ---- */
+
+bool tb_case_run(struct tb_case *c, uint64_t seed, const struct gen_want *want,
+		 const char *const *sets, enum step_order order, bool every_cycle)
+{
+	struct tb_run_how how = { .sets = sets, .order = order, .every_cycle = every_cycle };
+	struct err e = { 0 };
+	const char *path;
+
+	memset(c, 0, sizeof(*c));
+	gen_make(&c->gen, seed, want);
+	path = tb_write("case.trace", c->gen.trace, strlen(c->gen.trace));
+	how.trace = path;
+	how.ini = c->gen.ini;
+	how.no_checkers = !c->gen.is_checked;
+	if (!tb_run_open(&c->run, &how) || !ref_open(&c->ref, path, &e)) {
+		if (e.is_set)
+			c->run.err = e;
+		return false;
+	}
+	tb_watch(&c->watch, &c->run);
+	c->status = tb_run_go(&c->run);
+	oplog_flush(c->run.r.system->oplog);
+	return true;
+}
+
+void tb_case_close(struct tb_case *c)
+{
+	tb_run_close(&c->run);
+	tb_watch_release(&c->watch);
+	ref_close(&c->ref);
+	gen_free(&c->gen);
+}
+
+static uint32_t shared_mr(const struct tb_case *c, uint32_t host, const char *name)
+{
+	return ref_find_mr(&c->ref, host, name);
+}
+
+const char *tb_case_refer(struct tb_case *c)
+{
+	if (!ref_outcome(&c->ref, c->watch.rows, c->watch.n_rows))
+		return "a row of a request that is not in the trace";
+	for (uint32_t h = 0; h < 2; h++) {
+		ref_forget(&c->ref, shared_mr(c, h, "cnt0"));
+		ref_forget(&c->ref, shared_mr(c, h, "tkt0"));
+	}
+	ref_run(&c->ref);
+	return NULL;
+}
+
+/* ---- the run ---- */
+
+/* Records are left, which is as it must be when they are receives of a QP whose peer has given up.
+ */
+static bool waits_for_the_dead(const struct tb_case *c)
+{
+	bool has_failed = false;
+
+	for (uint32_t i = 0; i < c->ref.n_wr; i++)
+		has_failed |= c->ref.wr[i].is_error;
+	return has_failed && c->status == EXIT_BAD_INPUT && !c->run.r.system->err.is_set &&
+	       strstr(c->run.err.text, "waits for room in the receive queue");
+}
+
+static const char *judge_run(const struct tb_case *c)
+{
+	uint32_t host, qp;
+
+	if (c->status == EXIT_STALLED) {
+		system_unfinished(c->run.r.system, &host, &qp);
+		return wrong("stuck at %" PRIu64 " ps: h%" PRIu32 ".%s", c->run.r.sim.now_ps, host,
+			     c->run.trace->qps[qp].name);
+	}
+	if (c->status != EXIT_OK && !waits_for_the_dead(c))
+		return wrong("status %d: %s", c->status, c->run.err.text);
+	for (uint32_t i = 0; c->run.checkers && i < c->run.r.sim.n_chans; i++)
+		if (checker_verdict(c->run.checkers[i]))
+			return wrong("%s: %s", c->run.r.sim.chans[i]->name,
+				     checker_verdict(c->run.checkers[i]));
+	for (uint32_t i = 0; i < c->run.r.sim.n_chans; i++)
+		if (c->run.r.sim.chans[i]->count)
+			return wrong("%s holds messages", c->run.r.sim.chans[i]->name);
+	if (c->run.r.sim.now_ps >= c->run.sc.until)
+		return wrong("the run did not end");
+	return NULL;
+}
+
+/* ---- rows ---- */
+
+/* The work requests of a queue have one row each, in order; receives that nothing came for have
+ * none. */
+static const char *judge_queue(const struct tb_case *c, const uint32_t *wr, uint32_t n, uint32_t qp,
+			       bool is_recv)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < c->watch.n_rows; i++) {
+		const struct op_row *row = &c->watch.rows[i];
+		const struct ref_wr *w = k < n ? &c->ref.wr[wr[k]] : NULL;
+
+		if (row->qp != qp || row->is_recv != is_recv)
+			continue;
+		if (!w || w->r.id != row->id || w->rep != row->rep)
+			return wrong("%s: completion of %" PRIu64 " where %" PRIu64 " is next",
+				     c->run.trace->qps[qp].name, row->id, w ? w->r.id : 0);
+		k++;
+	}
+	if (k < n && !is_recv)
+		return wrong("%s: no completion of %" PRIu64, c->run.trace->qps[qp].name,
+			     c->ref.wr[wr[k]].r.id);
+	for (; k < n; k++) {
+		const struct ref_wr *w = &c->ref.wr[wr[k]];
+
+		if (w->from && c->ref.wr[w->from - 1].is_sure)
+			return wrong("%s: no completion of receive %" PRIu64,
+				     c->run.trace->qps[qp].name, w->r.id);
+	}
+	return NULL;
+}
+
+/*
+ * Errors only where there may be, and then to the end. A wrong request is refused, unless its QP
+ * was in Error before; the requests of the other side then find nobody, or are flushed with their
+ * QP.
+ */
+static const char *judge_errors(const struct tb_case *c, uint32_t qp)
+{
+	const struct ref_qp *q = &c->ref.qp[qp];
+	bool had_error = false, peer_fails = false;
+
+	for (uint32_t k = 0; k < c->ref.qp[q->peer].n_sends; k++)
+		peer_fails |= c->ref.wr[c->ref.qp[q->peer].sends[k]].is_error;
+	for (uint32_t k = 0; k < q->n_sends; k++) {
+		const struct ref_wr *w = &c->ref.wr[q->sends[k]];
+		bool is_inv = w->r.opcode == WR_SEND_WITH_INV,
+		     is_bad = is_inv || w->r.rkey == 0x7f0000;
+		uint8_t due = is_inv ? WC_LOC_QP_OP_ERR : is_bad ? WC_REM_ACCESS_ERR : WC_SUCCESS;
+		bool ok = w->status == (had_error ? WC_WR_FLUSH_ERR : due);
+
+		ok |= peer_fails && (w->status == WC_WR_FLUSH_ERR ||
+				     (w->status == WC_RETRY_EXC_ERR && !had_error));
+		ok |= c->gen.may_fail && w->status == WC_RETRY_EXC_ERR && !had_error;
+		if (!ok)
+			return wrong("%s: status %s of %" PRIu64, c->run.trace->qps[qp].name,
+				     wc_status_names[w->status], w->r.id);
+		had_error |= w->is_error;
+	}
+	return NULL;
+}
+
+static const char *judge_rows(const struct tb_case *c)
+{
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
+		const struct ref_qp *q = &c->ref.qp[i];
+		const char *what = judge_queue(c, q->sends, q->n_sends, i, false);
+
+		what = what ? what : judge_queue(c, q->recvs, q->n_recvs, i, true);
+		what = what ? what : judge_errors(c, i);
+		if (what)
+			return what;
+	}
+	return NULL;
+}
+
+/* ---- completions ---- */
+
+static bool is_right_recv(const struct tb_case *c, const struct tb_cqe *e, const struct ref_wr *w)
+{
+	const struct ref_wr *s = w->from ? &c->ref.wr[w->from - 1] : NULL;
+
+	if (!w->has_row || e->is_error != w->is_error)
+		return false;
+	if (e->is_error)
+		return true;
+	if (!s || e->byte_cnt != s->len)
+		return false;
+	if (s->r.opcode == WR_SEND)
+		return e->opcode == CQE_RESP_SEND;
+	return e->imm == s->r.imm &&
+	       e->opcode == (s->r.opcode == WR_SEND_WITH_IMM ? CQE_RESP_SEND_IMM : CQE_RESP_WR_IMM);
+}
+
+static bool is_right_send(const struct tb_cqe *e, const struct ref_wr *w)
+{
+	return e->is_error == w->is_error &&
+	       (e->is_error || w->r.opcode != WR_RDMA_READ || e->byte_cnt == w->len);
+}
+
+/* A queue's CQEs: one for each work request that is signaled or failed, in order. */
+static const char *judge_cqes(const struct tb_case *c, const uint32_t *wr, uint32_t n, uint32_t qp,
+			      bool is_recv)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < c->watch.n_cqes; i++) {
+		const struct tb_cqe *e = &c->watch.cqes[i];
+
+		if (e->qp != qp || e->is_recv != is_recv)
+			continue;
+		while (k < n && !is_recv && !c->ref.wr[wr[k]].is_signaled &&
+		       !c->ref.wr[wr[k]].is_error)
+			k++;
+		if (k == n ||
+		    (is_recv ? !is_right_recv(c, e, &c->ref.wr[wr[k]]) || e->counter != (k & 0xffff)
+			     : !is_right_send(e, &c->ref.wr[wr[k]])))
+			return wrong("%s: CQE of counter %u: not what is next",
+				     c->run.trace->qps[qp].name, e->counter);
+		k++;
+	}
+	for (; k < n; k++)
+		if (is_recv ? c->ref.wr[wr[k]].has_row
+			    : c->ref.wr[wr[k]].is_signaled || c->ref.wr[wr[k]].is_error)
+			return wrong("%s: no CQE for %" PRIu64, c->run.trace->qps[qp].name,
+				     c->ref.wr[wr[k]].r.id);
+	return NULL;
+}
+
+static const char *judge_completions(const struct tb_case *c)
+{
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
+		const struct ref_qp *q = &c->ref.qp[i];
+		const char *what = judge_cqes(c, q->sends, q->n_sends, i, false);
+
+		what = what ? what : judge_cqes(c, q->recvs, q->n_recvs, i, true);
+		if (what)
+			return what;
+	}
+	return NULL;
+}
+
+/* ---- memory ---- */
+
+static uint64_t le64(const uint8_t *p)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		v |= (uint64_t)p[i] << 8 * i;
+	return v;
+}
+
+/* All that add 1 to the counter of host 'h' got different values, each below the counter's. */
+static const char *judge_counter(const struct tb_case *c, uint32_t h, uint8_t *const *actual)
+{
+	uint32_t cnt = shared_mr(c, h, "cnt0"), tkt = shared_mr(c, 1 - h, "tkt0");
+	uint64_t total = le64(actual[cnt]), n_sure = 0, n_maybe = 0;
+	uint8_t *seen = x_calloc(1, c->ref.n_wr + 1);
+	const char *what = NULL;
+
+	for (uint32_t i = 0; i < c->ref.n_wr; i++) {
+		const struct ref_wr *w = &c->ref.wr[i];
+		uint64_t got;
+
+		if (w->r.kind != REC_POST || w->r.rmr != cnt)
+			continue;
+		n_sure += w->is_sure;
+		n_maybe += !w->is_sure;
+		if (!w->has_row || w->is_error)
+			continue;
+		got = le64(actual[tkt] + (w->r.sge[0].addr - c->run.trace->mrs[tkt].va));
+		if (got >= total || got >= c->ref.n_wr || seen[got]++)
+			what = wrong("counter of h%" PRIu32 ": %" PRIu64 " fetched %" PRIu64
+				     " of %" PRIu64,
+				     h, w->r.id, got, total);
+	}
+	free(seen);
+	if (!what && (total < n_sure || total > n_sure + n_maybe))
+		return wrong("counter of h%" PRIu32 " is %" PRIu64 " after %" PRIu64 " to %" PRIu64
+			     " additions",
+			     h, total, n_sure, n_sure + n_maybe);
+	return what;
+}
+
+static const char *judge_memory(struct tb_case *c)
+{
+	const struct trace *t = c->run.trace;
+	uint8_t **actual = x_calloc(t->n_mrs + 1, sizeof(*actual));
+	const char *what = NULL;
+
+	for (uint32_t i = 0; i < t->n_mrs; i++) {
+		actual[i] = x_calloc(1, t->mrs[i].len);
+		if (!space_read(c->run.r.system->hosts[t->mrs[i].host].space, t->mrs[i].va,
+				actual[i], t->mrs[i].len))
+			what = "an MR that is not mapped";
+	}
+	what = what ? what : ref_compare(&c->ref, actual);
+	for (uint32_t h = 0; h < 2 && !what; h++)
+		what = judge_counter(c, h, actual);
+	for (uint32_t i = 0; i < t->n_mrs; i++)
+		free(actual[i]);
+	free(actual);
+	return what;
+}
+
+/* ---- buffers ---- */
+
+/*
+ * Buffers that may be kept: by the fetcher, a line of receive WQEs and a doorbell record a QP; by a
+ * responder, the receive in which a message stopped whose sender gave up.
+ */
+static uint32_t may_keep(const struct tb_case *c, const struct block *b, uint32_t n_before)
+{
+	uint32_t n_failed = 0;
+
+	if (strcmp(b->cls->name, "wqe_fetch") != 0 || n_before < 2)
+		return 0;
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
+		n_failed += c->ref.qp[i].n_sure < c->ref.qp[i].n_sends;
+	return n_before == 4 ? n_failed : c->run.trace->n_qps / 2;
+}
+
+static const char *judge_pools(const struct tb_case *c)
+{
+	const struct block *owner = NULL;
+
+	for (uint32_t i = 0, n = 0; i < c->run.r.sim.n_pools; i++) {
+		const struct pool *p = c->run.r.sim.pools[i];
+
+		n = p->owner == owner ? n + 1 : 0;
+		owner = p->owner;
+		if (p->in_use > may_keep(c, owner, n))
+			return wrong("%s keeps %" PRIu32 " of %" PRIu32 " buffers of %" PRIu32 " B",
+				     owner->name, p->in_use, p->n, p->size);
+	}
+	return NULL;
+}
+
+const char *tb_judge(struct tb_case *c)
+{
+	const char *what = judge_run(c);
+
+	what = what ? what : judge_rows(c);
+	what = what ? what : judge_completions(c);
+	what = what ? what : judge_memory(c);
+	return what ? what : judge_pools(c);
+}

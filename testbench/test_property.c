@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_property.c - random small traces on imperfect wires and cramped NICs end as the dumb
+ * reference says
+ *
+ * RNICSIM_PROPERTY_RUNS=N runs so many traces [2000], RNICSIM_PROPERTY_SEED=N starts with that seed
+ * [1]. A case that fails is kept as a scenario for `rnicsim run`.
+ */
+#include <CUnit/CUnit.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testbench/tb_judge.h"
+
+#define RUNS 2000u
+#define MAX_REPORTS 10u
+
+static uint64_t number(const char *name, uint64_t def)
+{
+	const char *v = getenv(name);
+
+	return v ? strtoull(v, NULL, 0) : def;
+}
+
+static void keep_file(const char *name, const char *text)
+{
+	FILE *f = fopen(name, "w");
+
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+/* Save what failed where it can be played again. */
+static void keep(const struct gen_case *g, uint64_t seed, const char *what)
+{
+	const char *tmp = getenv("TMPDIR");
+	char name[300];
+
+	snprintf(name, sizeof(name), "%.200s/rnicsim-case-%" PRIu64 ".trace", tmp ? tmp : "/tmp",
+		 seed);
+	keep_file(name, g->trace);
+	snprintf(name, sizeof(name), "%.200s/rnicsim-case-%" PRIu64 ".ini", tmp ? tmp : "/tmp",
+		 seed);
+	keep_file(name, g->ini);
+	printf("seed %" PRIu64 ": %s\n  kept for `rnicsim run %s`\n", seed, what, name);
+}
+
+static void random_traces_end_as_the_reference(void)
+{
+	static struct tb_case c;
+	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS),
+		 first = number("RNICSIM_PROPERTY_SEED", 1);
+	unsigned failures = 0;
+
+	for (uint64_t seed = first; seed < first + n && failures < MAX_REPORTS; seed++) {
+		const char *what = "it cannot be run";
+
+		if (tb_case_run(&c, seed, &(struct gen_want){ 0 }, NULL, ORDER_FORWARD, false)) {
+			what = tb_case_refer(&c);
+			what = what ? what : tb_judge(&c);
+		} else {
+			printf("%s\n", c.run.err.text);
+		}
+		if (what) {
+			keep(&c.gen, seed, what);
+			failures++;
+		}
+		tb_case_close(&c);
+	}
+	CU_ASSERT_EQUAL(failures, 0);
+}
+
+/* ---- what must be noticed ---- */
+
+static void run_clean(struct tb_case *c)
+{
+	CU_ASSERT_FATAL(tb_case_run(c, 7, &(struct gen_want){ .is_clean = true }, NULL,
+				    ORDER_FORWARD, false));
+	CU_ASSERT_FATAL(c->watch.n_rows > 8 && c->watch.n_cqes > 8);
+}
+
+/* The case, judged as it is, is as it must be; after 'spoil' it is not. */
+static bool is_noticed(void (*spoil)(struct tb_case *c), bool is_before)
+{
+	static struct tb_case c;
+	bool noticed;
+
+	run_clean(&c);
+	if (is_before)
+		spoil(&c);
+	noticed = tb_case_refer(&c) != NULL;
+	if (!is_before) {
+		CU_ASSERT_PTR_NULL(tb_judge(&c));
+		spoil(&c);
+	}
+	noticed |= tb_judge(&c) != NULL;
+	tb_case_close(&c);
+	return noticed;
+}
+
+static void flip_reference(struct tb_case *c)
+{
+	c->ref.mr[ref_find_mr(&c->ref, 1, "tgt0")].val[17] ^= 1;
+}
+
+static void flip_memory(struct tb_case *c)
+{
+	const struct host *h = &c->run.r.system->hosts[0];
+	uint64_t va = c->run.trace->mrs[ref_find_mr(&c->ref, 0, "rcv0")].va;
+	uint8_t b;
+
+	space_read(h->space, va, &b, 1);
+	b ^= 0x80;
+	space_write(h->space, va, &b, 1);
+}
+
+static void drop_row(struct tb_case *c)
+{
+	memmove(&c->watch.rows[3], &c->watch.rows[4],
+		(--c->watch.n_rows - 3) * sizeof(*c->watch.rows));
+}
+
+static void double_row(struct tb_case *c)
+{
+	c->watch.rows[4] = c->watch.rows[3];
+}
+
+static void repeat_last_row(struct tb_case *c)
+{
+	c->watch.rows[c->watch.n_rows - 1] = c->watch.rows[c->watch.n_rows - 2];
+}
+
+/* The first two of one queue change places. */
+static void swap_rows(struct tb_case *c)
+{
+	struct op_row *a = &c->watch.rows[0], *b = a + 1, t = *a;
+
+	while (b->qp != a->qp || b->is_recv != a->is_recv)
+		b++;
+	*a = *b;
+	*b = t;
+}
+
+static void drop_cqe(struct tb_case *c)
+{
+	memmove(&c->watch.cqes[2], &c->watch.cqes[3],
+		(--c->watch.n_cqes - 2) * sizeof(*c->watch.cqes));
+}
+
+static void change_status(struct tb_case *c)
+{
+	c->watch.rows[5].status = WC_REM_ACCESS_ERR;
+}
+
+static void keep_buffer(struct tb_case *c)
+{
+	c->run.r.sim.pools[0]->in_use++;
+}
+
+static void faults_are_noticed(void)
+{
+	CU_ASSERT(is_noticed(flip_reference, false));
+	CU_ASSERT(is_noticed(flip_memory, false));
+	CU_ASSERT(is_noticed(keep_buffer, false));
+	CU_ASSERT(is_noticed(drop_cqe, false));
+	CU_ASSERT(is_noticed(drop_row, true));
+	CU_ASSERT(is_noticed(double_row, true));
+	CU_ASSERT(is_noticed(repeat_last_row, true));
+	CU_ASSERT(is_noticed(swap_rows, true));
+	CU_ASSERT(is_noticed(change_status, true));
+}
+
+static void same_seed_makes_the_same_case(void)
+{
+	struct gen_case a, b, c;
+
+	gen_make(&a, 5, &(struct gen_want){ 0 });
+	gen_make(&b, 5, &(struct gen_want){ 0 });
+	gen_make(&c, 6, &(struct gen_want){ 0 });
+	CU_ASSERT_STRING_EQUAL(a.trace, b.trace);
+	CU_ASSERT_STRING_EQUAL(a.ini, b.ini);
+	CU_ASSERT_STRING_NOT_EQUAL(a.trace, c.trace);
+	gen_free(&a);
+	gen_free(&b);
+	gen_free(&c);
+}
+
+CU_TestInfo test_property_tests[] = {
+	{ "same_seed_makes_the_same_case", same_seed_makes_the_same_case },
+	{ "faults_are_noticed", faults_are_noticed },
+	{ "random_traces_end_as_the_reference", random_traces_end_as_the_reference },
+	CU_TEST_INFO_NULL
+};
