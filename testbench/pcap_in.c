@@ -11,6 +11,7 @@
 #define MAX_PACKET 65536u
 #define ERF_HEADER 16u
 #define ERF_INFINIBAND 21u
+#define VCRC 2u
 
 static uint32_t u32(const uint8_t *p, bool is_big)
 {
@@ -77,7 +78,7 @@ const uint8_t *erf_infiniband(const uint8_t *record, uint32_t *len)
 	if (off + 8 > *len)
 		return NULL;
 	words = (uint32_t)((record[off + 4] & 7) << 8 | record[off + 5]);
-	if (off + 4 * words > *len)
+	if (off + 4 * words + VCRC > *len)
 		return NULL;
 	*len = 4 * words;
 	return record + off;

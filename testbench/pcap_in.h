@@ -27,8 +27,8 @@ int pcap_each(const char *path, pcap_fn *fn, void *arg);
 int pcap_glob(const char *pattern, pcap_fn *fn, void *arg, unsigned *n_files);
 
 /*
- * The InfiniBand packet (LRH on) in an ERF record of type 21, without its VCRC; NULL for other
- * records. *len is in and out.
+ * The InfiniBand packet (LRH on) in an ERF record of type 21; NULL for other records. *len is in and
+ * out: without the VCRC, two bytes that stand behind it.
  */
 const uint8_t *erf_infiniband(const uint8_t *record, uint32_t *len);
 

@@ -6,27 +6,42 @@
 
 #include <string.h>
 
+#include "models/vcrc.h"
+
 #define FIRST_QPN 0x100u
 #define PEER_QPN 0x200u
 #define QKEY 0x11112222u
 
-static void port_init(struct port_addr *a, bool is_v6, uint8_t n)
+static void port_init(struct port_addr *a, enum encap encap, uint8_t n)
 {
-	memcpy(a->mac, (const uint8_t[6]){ 2, 0, 0, 0, 0, n }, 6);
-	memset(a->ip, 0, 16);
-	if (is_v6) {
+	*a = (struct port_addr){ .net = (uint8_t)pkt_net(encap), .mac = { 2, 0, 0, 0, 0, n },
+				 .is_v6 = encap != ENCAP_IPV4, .lid = { 0, n } };
+	if (a->is_v6) {
 		a->ip[0] = 0xfd;
 		a->ip[15] = n;
 	} else {
 		memcpy(a->ip + 10, (const uint8_t[6]){ 0xff, 0xff, 10, 0, 0, n }, 6);
 	}
-	a->is_v6 = is_v6;
+	memcpy(a->gid, a->ip, 16);
 }
 
-void pkt_bench_init(struct pkt_bench *p, bool is_v6)
+enum port_net pkt_net(enum encap encap)
+{
+	static const enum port_net nets[ENCAPS] = { NET_ROCE2, NET_ROCE2, NET_ROCE1, NET_IB,
+						    NET_IB_GRH };
+
+	return nets[encap];
+}
+
+struct packet *pkt_room(void)
+{
+	return x_calloc(1, packet_buf_size(4096));
+}
+
+void pkt_bench_init(struct pkt_bench *p, enum encap encap)
 {
 	static const uint8_t types[3] = { QP_RC, QP_UC, QP_UD };
-	const struct packet_path path = { .tclass = 0x6a, .hop_limit = 64 };
+	const struct packet_path path = { .tclass = 0x6a, .hop_limit = 64, .sl = 5 };
 	struct port_addr peer = { 0 };
 
 	memset(p, 0, sizeof(*p));
@@ -34,8 +49,8 @@ void pkt_bench_init(struct pkt_bench *p, bool is_v6)
 	p->nic.qp = p->qp;
 	p->nic.n_qp = 3;
 	p->nic.qp_dir[0] = p->dir;
-	port_init(&p->nic.addr, is_v6, 2);
-	port_init(&peer, is_v6, 1);
+	port_init(&p->nic.addr, encap, 2);
+	port_init(&peer, encap, 1);
 	for (unsigned i = 0; i < 3; i++) {
 		p->dir[FIRST_QPN + i] = i + 1;
 		p->qp[i] = (struct qp_attr){ .qpn = FIRST_QPN + i,
@@ -96,6 +111,9 @@ void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t
 		packet_payload(at)[k] = (uint8_t)(k + psn);
 	packet_add_payload(at, len);
 	packet_end(at);
+	if (encap_is_ib(at->encap))
+		vcrc_store(at->data + at->len - VCRC_BYTES,
+			   vcrc_of(at->data, at->len - VCRC_BYTES));
 }
 
 uint32_t pkt_in_pool(struct pool *pool, const struct pkt_bench *p, unsigned i, uint8_t opcode,

@@ -11,8 +11,8 @@
 #include "sim/pool.h"
 
 /*
- * The NIC under test ('nic', port 'addr' 10.0.0.2 or fd00::2) with QPs of types RC, UC, UD: 0x100 +
- * index.
+ * The NIC under test ('nic', port 'addr' 10.0.0.2 or fd00::2, the same as GID, LID 2) with QPs of
+ * types RC, UC, UD: 0x100 + index.
  */
 struct pkt_bench {
 	struct nic nic;
@@ -21,11 +21,17 @@ struct pkt_bench {
 	uint32_t dir[4096];
 };
 
-void pkt_bench_init(struct pkt_bench *p, bool is_v6);
+void pkt_bench_init(struct pkt_bench *p, enum encap encap);
+
+/* Room for a packet of up to 4 KiB of payload. Free it. */
+struct packet *pkt_room(void);
+
+/* The kind of net that a port of an encapsulation is on. */
+enum port_net pkt_net(enum encap encap);
 
 /*
  * A packet to the NIC's QP 'i' in 'at' (room for packet_buf_size(4096)): opcode, PSN, 'len' payload
- * bytes that count up, extended headers filled with a pattern (Q_Key right).
+ * bytes that count up, extended headers filled with a pattern (Q_Key right), VCRC as a port adds it.
  */
 void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t opcode,
 	       uint32_t psn, uint32_t len);

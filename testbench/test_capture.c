@@ -29,7 +29,7 @@ static void bench_start(struct bench *b, const char *path, enum step_order order
 {
 	struct err e = { 0 };
 
-	pkt_bench_init(&b->packets, true);
+	pkt_bench_init(&b->packets, ENCAP_IPV6);
 	tb_init(&b->t, &mac_class, &b->packets.nic, NULL);
 	b->t.sim.order = order;
 	b->tx_pkt = tb_source(&b->t, "tx_pkt");

@@ -30,7 +30,7 @@ static void bench_start(struct bench *b, const char *const *sets, struct wire_en
 	b->a_out = tb_sink(&b->t, "a_out");
 	b->b_out = tb_sink(&b->t, "b_out");
 	b->pool = pool_create(&b->a_in->b, buffers, packet_buf_size(4096));
-	pkt_bench_init(&b->packets, false);
+	pkt_bench_init(&b->packets, ENCAP_IPV4);
 	tb_start(&b->t);
 }
 
