@@ -75,7 +75,7 @@ static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8
 		hdr_put(cqe, 48 * 8, 64, w->b.cycle);
 	}
 	if (is_recv && qp->type == QP_UD)
-		hdr_put(cqe, 24 * 8, 32, CQE_HAS_GRH | r->src_qp);
+		hdr_put(cqe, 24 * 8, 32, r->flags_rqpn);
 	if (is_recv && qp->srq < nic->n_srq)
 		hdr_put(cqe, 32 * 8, 32, nic->srq[qp->srq].srqn);
 	cqe[56] = r->wqe_opcode;

@@ -192,7 +192,7 @@ enum {
 	CQE_SYNDROME_REMOTE_ABORTED = 0x22
 };
 
-#define CQE_HAS_GRH (1u << 28) /* flags_rqpn of a CQE: beside the sender's QPN */
+#define CQE_HAS_GRH (1u << 28)	/* flags_rqpn of a CQE: beside the sender's QPN */
 
 #define UAR_CQ_DOORBELL 0x20u	/* offsets in the UAR page, which is the whole BAR here */
 #define UAR_BLUEFLAME 0x800u

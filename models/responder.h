@@ -43,7 +43,7 @@ struct rsp_ctx {
 	uint32_t rkey, dma_len, imm;
 	uint32_t off, left;	/* payload still to be written: offset in the buffer, bytes */
 	uint32_t grh_left;	/* UD: of the network header in front of it */
-	uint32_t src_qp;	/* UD */
+	uint32_t flags_rqpn;	/* UD: as in the CQE */
 	uint32_t at;		/* duplicate READ: first packet of its slot asked for */
 	uint8_t stage;		/* enum rsp_stage */
 	uint8_t outcome;	/* enum rsp_outcome */

@@ -59,7 +59,7 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 		e->cqe.byte_cnt = q->msg_len;
 		e->cqe.solicited = c->m.solicited;
 		e->cqe.imm = c->imm;
-		e->cqe.src_qp = c->src_qp;
+		e->cqe.flags_rqpn = c->flags_rqpn;
 	}
 	rsp_ctx_done(r, c);
 }

@@ -3,18 +3,34 @@
  * responder_ud.c - the receive side of unreliable datagrams
  *
  * A message is one packet, whatever its PSN. In front of its payload the receive buffer gets 40
- * bytes: the IPv6 header, or 20 zeros and the IPv4 header. What cannot be taken is dropped; the
- * parser has checked P_Key and Q_Key.
+ * bytes: the GRH or IPv6 header, or 20 zeros and the IPv4 header, or zeros when there is none. What
+ * cannot be taken is dropped; the parser has checked P_Key and Q_Key.
  *
  * Source: IBTA vol. 1, 9.8.3 and 11.4.2.1; annex A17.4.5 (IPv4); protocol.md section 9.
  */
-#include "models/packet.h"
+#include "models/encap.h"
 #include "models/responder.h"
+
+/* Bytes of the packet's network header, which begins at *at; 0 = it has none. */
+static uint32_t network_header(const struct packet *p, const uint8_t **at)
+{
+	static const uint8_t bytes[ENCAPS] = {
+		[ENCAP_IPV4] = IPV4_BYTES, [ENCAP_IPV6] = IPV6_BYTES, [ENCAP_ROCE1] = GRH_BYTES,
+		[ENCAP_IB_GRH] = GRH_BYTES
+	};
+	enum encap encap;
+
+	if (encap_of(p, &encap) != DROP_NONE)
+		return 0;
+	*at = p->data + encaps[encap].net;
+	return bytes[encap];
+}
 
 static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		  const struct opcode_info *i)
 {
 	const struct packet *p = buf_data(r->b.sim, c->m.buf);
+	const uint8_t *header;
 	struct hdr_deth h;
 
 	rsp_decode(r, c, i);
@@ -23,7 +39,7 @@ static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		return;
 	}
 	hdr_deth_decode(&h, p->data + c->m.xeth);
-	c->src_qp = h.srcqp;
+	c->flags_rqpn = h.srcqp | (network_header(p, &header) ? CQE_HAS_GRH : 0);
 	c->grh_left = RSP_GRH_BYTES;
 	rsp_proceed(r, q, c, i);
 }
@@ -31,10 +47,12 @@ static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 /* The network header area of the packet in *to. */
 static void grh_area(const struct packet *p, uint8_t *to)
 {
-	uint32_t n = p->l4 - UDP_BYTES - ETH_BYTES;
+	const uint8_t *header = NULL;
+	uint32_t n = network_header(p, &header);
 
 	memset(to, 0, RSP_GRH_BYTES - n);
-	memcpy(to + RSP_GRH_BYTES - n, p->data + ETH_BYTES, n);
+	if (n)
+		memcpy(to + RSP_GRH_BYTES - n, header, n);
 }
 
 void rsp_push_grh(struct responder *r, struct rsp_ctx *c, struct rsp_commit *e)

@@ -117,21 +117,29 @@ static uint32_t wqe_bytes(const struct send_wr *wr, uint8_t type)
 	return n;
 }
 
-/* The datagram segment: where to, and how (struct mlx5_wqe_av; for RoCE, rlid is the UDP source port). */
-static void put_av(uint8_t *av, const struct qp_attr *q, const struct packet_path *path, const struct send_wr *wr)
+/*
+ * The datagram segment: where to, and how (struct mlx5_wqe_av; without LIDs, rlid is the UDP source
+ * port).
+ */
+static void put_av(uint8_t *av, const struct qp_attr *q, const struct packet_path *path,
+		   const struct send_wr *wr)
 {
+	bool has_ip = wr->to->net == NET_ROCE2;
 	uint16_t sport = path->sport ? path->sport
 				     : packet_sport(QP_UD, q->qpn, wr->dest_qpn, path->flow_label);
 
 	store_be32(av, wr->qkey);
 	store_be32(av + 8, AV_EXT | wr->dest_qpn);
 	av[12] = q->sl & 0xf;
-	store_be16(av + 14, sport);
+	if (port_is_ib(wr->to))
+		memcpy(av + 14, wr->to->lid, sizeof(wr->to->lid));
+	else
+		store_be16(av + 14, sport);
 	memcpy(av + 20, wr->to->mac, sizeof(wr->to->mac));
 	av[26] = path->tclass;
 	av[27] = path->hop_limit;
 	store_be32(av + 28, AV_GRH | path->flow_label);
-	memcpy(av + 32, wr->to->ip, sizeof(wr->to->ip));
+	memcpy(av + 32, has_ip ? wr->to->ip : wr->to->gid, sizeof(wr->to->gid));
 }
 
 /* Everything but inline data, whose place stays zero. Returns the offset of the data segments. */
