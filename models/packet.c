@@ -7,8 +7,10 @@
  */
 #include <string.h>
 
+#include "models/aeth.h"
 #include "models/encap.h"
 #include "models/msg.h"
+#include "models/recovery.h"
 
 #define MAX_PAYLOAD 4096u
 #define FIXED_HOP_LIMIT 64u
@@ -91,11 +93,13 @@ static enum packet_drop parse_net(const struct packet *p, struct packet_view *v,
 	return DROP_NONE;
 }
 
-/* A payload that cannot be answered by a NAK. */
-static bool is_bad_response(const struct opcode_info *o, uint32_t len)
+/* A payload that cannot be answered by a NAK; 'aeth' is where an AETH would be. */
+static bool is_bad_response(const struct opcode_info *o, const uint8_t *aeth, uint32_t len)
 {
 	if (!o->is_response && o->op_class != CLASS_CNP)
 		return false;
+	if (o->op_class == CLASS_ACK && len && len <= SACK_MAX_BYTES)
+		return aeth[0] != NAK_SEQUENCE;		/* a selective acknowledgement */
 	return (o->payload == PAYLOAD_NONE || o->payload == PAYLOAD_16) &&
 	       !opcode_len_ok(o, len, MAX_PAYLOAD);
 }
@@ -117,7 +121,8 @@ enum packet_drop packet_parse(const struct packet *p, struct packet_view *v)
 	if (v->info->name == NULL)
 		return DROP_OPCODE;
 	fixed = (uint32_t)(BTH_BYTES + v->info->xeth_bytes + v->bth.pad) + ICRC_BYTES;
-	if (len < fixed || len - fixed > MAX_PAYLOAD || is_bad_response(v->info, len - fixed))
+	if (len < fixed || len - fixed > MAX_PAYLOAD ||
+	    is_bad_response(v->info, p->data + v->l4 + BTH_BYTES, len - fixed))
 		return DROP_LENGTH;
 	v->xeth = (uint16_t)(v->l4 + BTH_BYTES);
 	v->payload = (uint16_t)(v->xeth + v->info->xeth_bytes);

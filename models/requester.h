@@ -17,14 +17,19 @@
 #include "models/nic.h"
 #include "models/psn.h"
 #include "models/qp_list.h"
+#include "models/recovery.h"
 #include "sim/pool.h"
 
-#define REQ_TIMER_LISTS 64u	/* 0..31: ACK timeout exponents; 32..63: RNR timer codes */
+#define REQ_TIMER_LISTS 64u	/* 1..31: ACK times, enum req_rto; 32..63: RNR timer codes */
 #define REQ_RNR_LIST 32u
 #define REQ_NO_TIMER 0xffu
 
 /* A READ asks for at most 2^22 packets at a time, so that PSNs in flight stay comparable. */
 #define REQ_READ_PART (1u << 22)
+
+/* How long the ACK timer runs. */
+enum req_rto { RTO_FIXED, RTO_LOW_HIGH, RTO_DOUBLING, RTO_ESTIMATED };
+#define REQ_RTO_STEPS 4u	/* RTO_DOUBLING: 1, 2, 4, 8 times rto_min */
 
 struct req_wqe {
 	struct wqe w;
@@ -58,6 +63,26 @@ struct req_qp {
 	bool is_unacked;	/* unreliable: a message is done when it was sent */
 	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
 	uint64_t deadline_ps;
+	uint8_t backoff;	/* timeouts since something was acknowledged, as far as they count */
+	/* RTO_ESTIMATED (RFC 6298, without its clock granularity) */
+	bool is_rtt_timed;
+	uint32_t rtt_psn;	/* the sample ends when all before it is acknowledged */
+	uint64_t rtt_from_ps, srtt_ps, rttvar_ps;
+	/* a NAK that is not acted on yet */
+	uint32_t react_psn;
+	uint64_t react_ps;
+	/* selective repeat: new packets never go back, send_psn == top_psn until something fails */
+	uint8_t *sacked;	/* bit map by PSN: the peer has it, from cum on */
+	uint32_t cum;		/* the peer has all before it (una, or past unanswered READs) */
+	uint32_t high;		/* behind the highest PSN that it has */
+	uint32_t re_psn, re_end; /* to be sent again: what is not in 'sacked' of these */
+	uint32_t re_pos;	/* WQE of re_psn, or one before it */
+	bool is_head_lost;	/* so is the packet at una, or the response to it */
+};
+
+/* PSNs of one message that go out in one job. */
+struct req_run {
+	uint32_t pos, psn, n;
 };
 
 /* A write of response data under way. */
@@ -77,7 +102,8 @@ struct requester {
 	struct block b;
 	/* parameters */
 	uint32_t window, burst, writes, timeout_factor;
-	uint64_t rnr_25;
+	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
+	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits;
 	/* ports */
 	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error;
@@ -86,7 +112,10 @@ struct requester {
 	struct req_qp *qp;
 	struct qp_list ready;	/* QPs that can send */
 	struct qp_list retire;	/* QPs whose oldest WQE is finished */
-	uint32_t *ready_links, *retire_links;
+	struct qp_list react;	/* QPs with a NAK that is not acted on yet */
+	uint32_t *ready_links, *retire_links, *react_links;
+	uint32_t flight;	/* packets of a QP in flight: the smallest of the limits */
+	uint32_t sr_mask;	/* bits of a map of packets, less 1 */
 	struct req_scatter scatter;
 	struct req_write *write;
 	uint32_t free_write;	/* first free one, 'writes' when none */
@@ -96,6 +125,7 @@ struct requester {
 	uint32_t n_ready, n_held;
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
+	uint64_t sacks;
 	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors,
 		flushed;
 };
@@ -135,7 +165,10 @@ void req_kick(struct requester *r, uint32_t qpi);
 /* Send one job of the QP whose turn it is. Returns when to run again. */
 uint64_t req_send(struct requester *r);
 
-/* Send again from the oldest unacknowledged PSN on. */
+/* PSNs that one request for the rest of READ or ATOMIC 'w' takes, from its packet 'at' on. */
+uint32_t req_read_part(const struct req_wqe *w, uint32_t at);
+
+/* Send again from the oldest unacknowledged PSN on; with selective repeat, only this packet. */
 void req_go_back(struct requester *r, uint32_t qpi);
 
 /* The WQE at 'pos' ends with 'syndrome' once all before it are finished; nothing from it on is sent
@@ -172,6 +205,27 @@ void req_take_dma_rsp(struct requester *r);
 /* Spend a retry and send again, or fail when none is left. */
 void req_retry(struct requester *r, uint32_t qpi);
 
+/* ---- requester_sr.c: selective repeat ---- */
+
+/* The peer has everything before PSN 'to'. */
+void req_sr_received(struct requester *r, uint32_t qpi, uint32_t to);
+
+/* Note what a selective acknowledgement names; its PSN is in flight. */
+void req_sr_take_sack(struct requester *r, const struct rx_pkt *m);
+
+/* Send again what is missing below the highest PSN that arrived, each packet once. */
+void req_sr_recover(struct requester *r, uint32_t qpi);
+
+/* The oldest unacknowledged packet is to be sent again. */
+void req_sr_lose_head(struct requester *r, uint32_t qpi);
+
+/* All packets in flight that are not known to have arrived are to be sent again. */
+void req_sr_lose_all(struct requester *r, uint32_t qpi);
+
+/* Whether something is to be sent again; if so, req_sr_hole() takes the first run of it. */
+bool req_sr_has_hole(const struct requester *r, struct req_qp *q);
+struct req_run req_sr_hole(const struct requester *r, struct req_qp *q);
+
 /* ---- requester_timer.c ---- */
 
 void req_timer_reset(struct requester *r);
@@ -180,10 +234,19 @@ void req_timer_stop(struct requester *r, uint32_t qpi);
 /* (Re)start the ACK timer of 'qpi'; with timeout 0 it never runs. */
 void req_timer_ack(struct requester *r, uint32_t qpi);
 
+/* All before q->una is acknowledged: the round-trip sample that waits for it ends. */
+void req_timer_sample(struct requester *r, uint32_t qpi);
+
 /* Start the RNR timer of 'qpi' with the AETH's code. */
 void req_timer_rnr(struct requester *r, uint32_t qpi, uint32_t code);
 
 /* Handle those that ran out. Returns the cycle of the next. */
 uint64_t req_timer_step(struct requester *r);
+
+/* A gap was reported: send again after the time that this takes. */
+void req_react(struct requester *r, uint32_t qpi);
+
+/* Act on NAKs whose time has come. Returns the cycle of the next. */
+uint64_t req_react_step(struct requester *r);
 
 #endif

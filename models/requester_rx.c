@@ -33,7 +33,8 @@ static void progressed(struct requester *r, uint32_t qpi)
 
 	q->retry_left = req_attr(r, qpi)->retry;
 	q->rnr_left = req_attr(r, qpi)->rnr_retry;
-	q->is_retrying = q->is_rnr_wait = false;
+	q->is_retrying = q->is_rnr_wait = q->is_head_lost = false;
+	req_timer_sample(r, qpi);
 	q->done_psn = psn_max(q->done_psn, q->una);
 	if (psn_diff(q->una, q->send_psn) > 0) {
 		q->send = q->acked;
@@ -51,6 +52,7 @@ bool req_acknowledge(struct requester *r, uint32_t qpi, uint32_t to)
 	struct req_qp *q = &r->qp[qpi];
 	uint32_t before = q->una;
 
+	req_sr_received(r, qpi, to);
 	while (q->una != to) {
 		const struct req_wqe *w = req_wqe(q, q->acked);
 		uint32_t end = psn_add(w->first_psn, w->n_psn);
@@ -88,8 +90,8 @@ static void implied_nak(struct requester *r, uint32_t qpi)
 	const struct req_qp *q = &r->qp[qpi];
 
 	r->implied_naks++;
-	if (!q->is_retrying && !q->is_rnr_wait)
-		req_retry(r, qpi);
+	if ((!q->is_retrying || r->recovery == RECOVERY_SR) && !q->is_rnr_wait)
+		req_react(r, qpi);
 }
 
 static void bad_response(struct requester *r, uint32_t qpi)
@@ -144,7 +146,7 @@ static void take_nak(struct requester *r, uint32_t qpi, uint32_t psn, uint32_t s
 	} else if (syndrome == NAK_SEQUENCE) {
 		r->nak_sequence++;
 		if (!q->is_rnr_wait)
-			req_retry(r, qpi);
+			req_react(r, qpi);
 	} else if ((syndrome & AETH_KIND_MASK) == AETH_NAK && code < ARRAY_LEN(nak_syndromes)) {
 		r->nak_fatal++;
 		req_fail(r, qpi, q->acked, nak_syndromes[code]);
@@ -230,11 +232,14 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 	q->n_writing += w->n_dma++ == 0;
 	r->responses++;
 	q->una = psn_add(q->una, 1);
+	req_sr_received(r, m->qpi, q->una);
 	if (q->una == psn_add(w->first_psn, w->n_psn)) {
 		q->acked++;
 		q->n_rd_atomic--;
 	}
 	progressed(r, m->qpi);
+	if (r->recovery == RECOVERY_SR && psn_diff(q->cum, q->una) > 0)
+		req_acknowledge(r, m->qpi, q->cum);	/* what was acknowledged behind it */
 	if (s->left == 0) {
 		s->is_busy = false;
 		buf_unref(&r->b, s->buf);
@@ -285,6 +290,9 @@ void req_take_rx(struct requester *r)
 	}
 	if (operation == IB_ACKNOWLEDGE) {
 		hdr_aeth_decode(&a, p->data + m->xeth);
+		if (r->recovery == RECOVERY_SR && a.syndrome == NAK_SEQUENCE &&
+		    in_flight(&r->qp[m->qpi], m->psn))
+			req_sr_take_sack(r, m);
 		take_ack(r, m->qpi, m->psn, &a);
 	} else {
 		take_response(r, m, p, operation);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requester_timer.c - ACK and RNR timers of all QPs
+ * requester_timer.c - ACK and RNR timers of all QPs, and the time that acting on a NAK takes
  *
  * All timers of a list run equally long (one list for each timeout exponent and each RNR code), so
  * appending keeps a list sorted: starting, stopping and expiry are O(1) whatever the number of QPs.
  * A QP has one timer: while it waits for an RNR time nothing is in flight that an ACK timer could
  * watch. Local ACK timeout: 4.096 us x 2^n is its minimum (IBTA vol. 1, 9.7.6.1.3); RNR codes:
  * table 46, which from code 1 on is the series of the credit codes in units of 10 us.
+ *
+ * Adaptive times: one of two, by packets in flight (IRN, 3.1); doubling from a fixed one (a
+ * ConnectX-5 with adaptive retransmission: 2, 4, 8, 16 ms whatever the QP asks for); or estimated
+ * from round trips (RFC 6298), rounded up to a grid of half powers of two, a list each.
  */
 #include "models/aeth.h"
 #include "models/requester.h"
@@ -58,12 +62,71 @@ static void start(struct requester *r, uint32_t qpi, uint32_t list, uint64_t ps)
 	r->timers_used |= 1ull << list;
 }
 
+/* RTO_ESTIMATED: time of list 1 .. 31, half a power of two apart from one to the next. */
+static uint64_t grid_ps(const struct requester *r, uint32_t list)
+{
+	uint64_t ps = r->rto_min << (list - 1) / 2;
+
+	return (list - 1) % 2 ? ps + ps / 2 : ps;
+}
+
+static uint32_t grid_list(const struct requester *r, uint64_t ps)
+{
+	uint32_t list = 1;
+
+	ps = min_u64(ps, r->rto_max);
+	while (list < REQ_RNR_LIST - 1 && grid_ps(r, list) < ps)
+		list++;
+	return list;
+}
+
+void req_timer_sample(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+	uint64_t rtt, off;
+
+	q->backoff = 0;
+	if (!q->is_rtt_timed || psn_diff(q->una, q->rtt_psn) < 0)
+		return;
+	q->is_rtt_timed = false;
+	rtt = r->b.now_ps - q->rtt_from_ps;
+	if (q->srtt_ps == 0) {
+		q->srtt_ps = rtt;
+		q->rttvar_ps = rtt / 2;
+		return;
+	}
+	off = rtt > q->srtt_ps ? rtt - q->srtt_ps : q->srtt_ps - rtt;
+	q->rttvar_ps = q->rttvar_ps - q->rttvar_ps / 4 + off / 4;
+	q->srtt_ps = q->srtt_ps - q->srtt_ps / 8 + rtt / 8;
+}
+
+static void start_estimated(struct requester *r, uint32_t qpi)
+{
+	const struct req_qp *q = &r->qp[qpi];
+	uint32_t list = grid_list(r, q->srtt_ps ? q->srtt_ps + 4 * q->rttvar_ps : r->rto_max);
+
+	list = (uint32_t)min_u64(list + 2u * q->backoff, grid_list(r, r->rto_max));
+	start(r, qpi, list, grid_ps(r, list));
+}
+
 void req_timer_ack(struct requester *r, uint32_t qpi)
 {
+	const struct req_qp *q = &r->qp[qpi];
 	uint32_t n = req_attr(r, qpi)->timeout & 31;
+	uint32_t step = (uint32_t)min_u64(q->backoff, REQ_RTO_STEPS - 1);
 
-	if (n)
+	if (!n)
+		return;
+	if (r->rto == RTO_ESTIMATED)
+		start_estimated(r, qpi);
+	else if (r->rto == RTO_DOUBLING)
+		start(r, qpi, 1 + step, r->rto_min << step);
+	else if (r->rto == RTO_FIXED)
 		start(r, qpi, n, (ACK_UNIT_PS << n) * r->timeout_factor);
+	else if (psn_diff(q->send_psn, q->una) < (int32_t)r->rto_few)
+		start(r, qpi, 1, r->rto_min);
+	else
+		start(r, qpi, 2, r->rto_max);
 }
 
 void req_timer_rnr(struct requester *r, uint32_t qpi, uint32_t code)
@@ -80,10 +143,16 @@ static void expire(struct requester *r, uint32_t qpi)
 	req_timer_stop(r, qpi);
 	if (q->is_rnr_wait) {
 		q->is_rnr_wait = false;
+		if (r->recovery == RECOVERY_SR)
+			req_sr_recover(r, qpi);
 		req_kick(r, qpi);
 		return;
 	}
 	r->timeouts++;
+	if (q->backoff < REQ_RNR_LIST)
+		q->backoff++;
+	if (r->recovery == RECOVERY_SR)
+		req_sr_lose_all(r, qpi);
 	req_retry(r, qpi);
 }
 
@@ -101,4 +170,42 @@ uint64_t req_timer_step(struct requester *r)
 			next = min_u64(next, r->qp[qpi].deadline_ps);
 	}
 	return block_cycle_at(&r->b, next);
+}
+
+static void act(struct requester *r, uint32_t qpi)
+{
+	const struct req_qp *q = &r->qp[qpi];
+
+	/* selective repeat spends no retry on a packet; on the response to a READ it does */
+	if (r->recovery == RECOVERY_GBN || (psn_diff(q->cum, q->una) > 0 && !q->is_retrying))
+		req_retry(r, qpi);
+	if (r->recovery == RECOVERY_SR)
+		req_sr_recover(r, qpi);
+}
+
+void req_react(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	if (!r->react_delay) {
+		act(r, qpi);
+		return;
+	}
+	if (!qp_list_has(&r->react, qpi))
+		q->react_ps = r->b.now_ps + r->react_delay;
+	q->react_psn = q->una;
+	qp_list_add(&r->react, qpi);
+}
+
+uint64_t req_react_step(struct requester *r)
+{
+	while (r->react.n && r->qp[r->react.head].react_ps <= r->b.now_ps) {
+		uint32_t qpi = qp_list_take(&r->react);
+		const struct req_qp *q = &r->qp[qpi];
+
+		if (!q->is_error && !q->is_rnr_wait && q->una != q->top_psn &&
+		    (r->recovery == RECOVERY_SR || q->una == q->react_psn))
+			act(r, qpi);
+	}
+	return r->react.n ? block_cycle_at(&r->b, r->qp[r->react.head].react_ps) : CYCLE_NEVER;
 }

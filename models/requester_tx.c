@@ -45,13 +45,16 @@ static bool may_issue(const struct requester *r, uint32_t qpi, const struct req_
 
 static bool can_send(const struct requester *r, uint32_t qpi)
 {
-	const struct req_qp *q = &r->qp[qpi];
+	struct req_qp *q = &r->qp[qpi];
 	const struct req_wqe *w = req_wqe(q, q->send);
 
-	if (q->is_error || q->is_rnr_wait || q->send == q->tail ||
-	    (q->has_failed && !pos_before(q->send, q->fail)))
+	if (q->is_error || q->is_rnr_wait)
 		return false;
-	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->window)
+	if (r->recovery == RECOVERY_SR && req_sr_has_hole(r, q))
+		return true;
+	if (q->send == q->tail || (q->has_failed && !pos_before(q->send, q->fail)))
+		return false;
+	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->flight)
 		return false;
 	if (q->send == q->issued)
 		return may_issue(r, qpi, w);
@@ -81,20 +84,26 @@ static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 	q->n_rd_atomic += op->is_answered;
 }
 
+uint32_t req_read_part(const struct req_wqe *w, uint32_t at)
+{
+	return (uint32_t)min_u64(w->n_psn - at, REQ_READ_PART - at % REQ_READ_PART);
+}
+
 /* PSNs that the next job of 'w' takes, its packet 'at' being the first. */
 static uint32_t job_psns(const struct requester *r, const struct req_qp *q, const struct req_wqe *w,
 			 uint32_t at)
 {
 	uint32_t left = w->n_psn - at;
-	uint32_t room = r->window - (uint32_t)psn_diff(q->send_psn, q->una);
+	uint32_t room = r->flight - (uint32_t)psn_diff(q->send_psn, q->una);
 
 	if (req_op_of(w)->is_answered)
-		return (uint32_t)min_u64(left, REQ_READ_PART - at % REQ_READ_PART);
+		return req_read_part(w, at);
 	return (uint32_t)min_u64(left, min_u64(room, r->burst));
 }
 
+/* Send PSNs 'psn' .. psn + n - 1 of message 'w', of which 'psn' is packet 'at'. */
 static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint32_t at,
-		     uint32_t n)
+		     uint32_t psn, uint32_t n)
 {
 	const struct req_qp *q = &r->qp[qpi];
 	const struct req_op *op = req_op_of(w);
@@ -109,7 +118,7 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 		.imm = w->w.imm,
 		.dma_len = w->w.len,
 		.msg_off = (uint32_t)off,
-		.psn = q->send_psn,
+		.psn = psn,
 		.buf = w->w.buf,
 		.op = w->w.op,
 		.seg_off = w->w.seg_off,
@@ -120,11 +129,11 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 		.is_last = at + n == w->n_psn,
 		.has_imm = op->has_imm,
 		.solicited = w->w.solicited,
-		.ack_req = psn_diff(q->send_psn, q->una) + (int32_t)n >= (int32_t)r->window,
-		.is_retry = psn_diff(q->send_psn, q->top_psn) < 0,
+		.ack_req = psn_diff(psn, q->una) + (int32_t)n >= (int32_t)r->flight,
+		.is_retry = psn_diff(psn, q->top_psn) < 0,
 	};
 
-	j.tag = psn_add(q->send_psn, n) | (uint32_t)q->pass << TAG_PASS_SHIFT;
+	j.tag = psn_add(psn, n) | (uint32_t)q->pass << TAG_PASS_SHIFT;
 	if (op->is_answered) {
 		j.raddr += off;
 		j.dma_len = (uint32_t)min_u64(w->w.len - off, n * mtu);
@@ -133,13 +142,24 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 	} else {
 		j.len = (uint32_t)min_u64(w->w.len - off, n * mtu);
 	}
-	if (j.is_retry && (at == 0 || q->send_psn == q->restart_psn))
+	if (j.is_retry && (at == 0 || psn == q->restart_psn))
 		oplog_mark(req_oplog(r), w->w.op, OP_RETRY, r->b.now_ps);
 	buf_ref(r->b.sim, j.buf);
 	tx_job_push(r->job, &j);
 	r->jobs++;
 	r->packets += op->is_answered ? 1 : n;
 	r->resent_packets += j.is_retry ? (op->is_answered ? 1 : n) : 0;
+}
+
+/* Selective repeat: what is missing goes before what is new. */
+static void resend_job(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+	struct req_run run = req_sr_hole(r, q);
+	const struct req_wqe *w = req_wqe(q, run.pos);
+
+	q->restart_psn = run.psn;
+	push_job(r, qpi, w, (run.psn - w->first_psn) & PSN_MASK, run.psn, run.n);
 }
 
 static void send_job(struct requester *r, uint32_t qpi)
@@ -153,7 +173,12 @@ static void send_job(struct requester *r, uint32_t qpi)
 	at = (q->send_psn - w->first_psn) & PSN_MASK;
 	n = job_psns(r, q, w, at);
 	if (!q->is_unacked || !req_is_unsent(r, w))
-		push_job(r, qpi, w, at, n);
+		push_job(r, qpi, w, at, q->send_psn, n);
+	if (r->rto == RTO_ESTIMATED && !q->is_rtt_timed && q->send_psn == q->top_psn) {
+		q->is_rtt_timed = true;
+		q->rtt_psn = psn_add(q->send_psn, n);
+		q->rtt_from_ps = r->b.now_ps;
+	}
 	q->send_psn = psn_add(q->send_psn, n);
 	q->top_psn = psn_max(q->top_psn, q->send_psn);
 	if (at + n == w->n_psn)
@@ -173,7 +198,10 @@ uint64_t req_send(struct requester *r)
 	if (!chan_can_push(r->job))
 		return chan_stall(r->job);
 	qpi = qp_list_take(&r->ready);
-	send_job(r, qpi);
+	if (r->recovery == RECOVERY_SR && req_sr_has_hole(r, &r->qp[qpi]))
+		resend_job(r, qpi);
+	else
+		send_job(r, qpi);
 	req_kick(r, qpi);
 	return r->ready.n ? r->b.cycle + 1 : CYCLE_NEVER;
 }
@@ -182,9 +210,14 @@ void req_go_back(struct requester *r, uint32_t qpi)
 {
 	struct req_qp *q = &r->qp[qpi];
 
-	q->pass++;
-	q->send = q->acked;
-	q->send_psn = q->restart_psn = q->done_psn = q->una;
+	q->is_rtt_timed = false;
+	if (r->recovery == RECOVERY_SR) {
+		req_sr_lose_head(r, qpi);
+	} else {
+		q->pass++;
+		q->send = q->acked;
+		q->send_psn = q->restart_psn = q->done_psn = q->una;
+	}
 	req_timer_stop(r, qpi);
 	req_kick(r, qpi);
 }

@@ -15,6 +15,7 @@
 #include "models/opcode.h"
 #include "models/psn.h"
 #include "models/qp_list.h"
+#include "models/recovery.h"
 #include "sim/pool.h"
 
 #define RSP_CTX_NONE UINT32_MAX
@@ -31,7 +32,12 @@ enum rsp_stage {
 };
 
 /* What becomes of a packet that is not executed. */
-enum rsp_outcome { RSP_EXECUTE, RSP_ACK_AGAIN, RSP_NAK };
+enum rsp_outcome {
+	RSP_EXECUTE,
+	RSP_ACK_AGAIN,
+	RSP_NAK,	/* syndrome 0: nothing to say after all */
+	RSP_PLACE	/* selective repeat: payload is written ahead of its turn, at va */
+};
 
 #define RSP_GRH_BYTES 40u	/* in front of a datagram in its receive buffer */
 
@@ -50,6 +56,14 @@ struct rsp_ctx {
 	uint8_t syndrome;	/* RSP_NAK */
 	uint8_t slot;		/* duplicate READ: its slot */
 	bool is_dup;
+	bool is_placed;		/* its payload was written before its turn */
+};
+
+/* Selective repeat: a packet behind a gap. */
+struct rsp_held {
+	struct rx_pkt m;	/* m.buf: of hold_pool, or BUF_NONE: the payload was written */
+	uint32_t op, imm;
+	bool is_used;
 };
 
 /* A responder resource: a READ or ATOMIC that can be answered again. */
@@ -88,7 +102,13 @@ struct rsp_qp {
 	uint8_t ack_syndrome;	/* NAK or RNR NAK; 0 = ACK */
 	uint32_t ack_psn, ack_msn, ack_count;
 	uint64_t ack_deadline_ps;
-	bool is_nak_sent;	/* for this gap */
+	bool is_nak_sent;	/* for this gap; selective repeat: RNR NAK */
+	uint32_t nak_psn, nak_msn; /* sequence NAK that waits for nak_delay */
+	uint64_t nak_due_ps;
+	/* selective repeat */
+	struct rsp_held *held;	/* ring by PSN */
+	uint32_t n_held;
+	bool is_gap_dropped;	/* a packet behind the gap was dropped and not reported */
 	/* failure */
 	bool is_error;		/* nothing more is executed */
 	bool is_failed;		/* what is in the commit ring does not count either */
@@ -123,7 +143,8 @@ struct responder {
 	struct block b;
 	/* parameters */
 	uint32_t contexts, writes, burst, ack_buffers, ack_count;
-	uint64_t ack_delay;
+	uint32_t recovery, sr_window, sr_hold;
+	uint64_t ack_delay, nak_delay;
 	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
 	bool recv_remote_access, dup_needs_ack_req;
 	/* ports */
@@ -137,18 +158,21 @@ struct responder {
 	struct qp_list want_recv, want_xlate, want_atomic, want_write; /* contexts */
 	struct qp_list acks;	/* QPs with an ACK or NAK that may go */
 	struct qp_list delayed;	/* QPs whose ACK waits for company */
+	struct qp_list naks;	/* QPs whose sequence NAK waits for nak_delay */
 	struct qp_list streams;	/* QPs with responses to send */
 	struct qp_list flush;	/* QPs in error with receives to flush */
 	struct qp_list errors;	/* QPs in error that the requester does not know of */
-	uint32_t *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links,
+	uint32_t *nak_links, *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links,
 		*error_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
-	struct pool *ack_pool, *grh_pool;
+	struct pool *ack_pool, *grh_pool, *hold_pool;
+	uint32_t sr_mask;	/* entries of rsp_qp.held, less 1 */
+	uint32_t n_held;
 	uint32_t n_ctx;
 	/* statistics */
 	uint64_t packets, messages, dropped, duplicates, gaps, acks_sent, naks_sent, rnr_naks;
-	uint64_t errors_found, reads, atomics, replays, flushed;
+	uint64_t held, placed, errors_found, reads, atomics, replays, flushed;
 };
 
 static inline const struct qp_attr *rsp_attr(const struct responder *r, uint32_t qpi)
@@ -238,6 +262,24 @@ void rsp_refuse_unreliable(struct responder *r, struct rsp_ctx *c, uint8_t syndr
 /* Write the next piece of the network header in front of a datagram; grh_pool has a buffer. */
 void rsp_push_grh(struct responder *r, struct rsp_ctx *c, struct rsp_commit *e);
 
+/* ---- responder_sr.c: selective repeat ---- */
+
+/* Take a packet behind the expected PSN: write it to memory, keep it, or drop it. */
+void rsp_sr_hold(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		 const struct opcode_info *i);
+
+/* If the expected packet is held, put it into 'c', the QP's first context, to be run. */
+bool rsp_sr_next(struct responder *r, struct rsp_ctx *c);
+
+/* The QP is in error: what it holds is not needed. */
+void rsp_sr_forget(struct responder *r, struct rsp_qp *q);
+
+/*
+ * Fill the map (SACK_MAX_BYTES) of what arrived from PSN 'from' on. Bytes of it to be sent; 0 when
+ * there is no gap to be reported.
+ */
+uint32_t rsp_sr_map(const struct responder *r, const struct rsp_qp *q, uint32_t from, uint8_t *map);
+
 /* ---- responder_commit.c: writes and their order ---- */
 
 /*
@@ -271,6 +313,9 @@ void rsp_try_flush(struct responder *r, uint32_t qpi);
 /* An ACK of all up to psn, or (syndrome not 0) a NAK, is due. */
 void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint8_t syndrome,
 	     bool is_now);
+
+/* A NAK for a sequence error is due once nak_delay is over. */
+void rsp_nak_gap(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn);
 
 /* Send one acknowledgement. Returns when to run again. */
 uint64_t rsp_send_ack(struct responder *r);

@@ -43,6 +43,10 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 	struct rsp_qp *q = &r->qp[c->m.qpi];
 
 	q->epsn = psn_add(q->epsn, 1);
+	if (c->is_placed) {
+		q->va += c->m.len;
+		q->left -= c->m.len;
+	}
 	if (i->place & OPCODE_LAST) {
 		q->in_msg = RSP_NO_MESSAGE;
 		q->msn = psn_add(q->msn, 1);
@@ -51,7 +55,7 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 	}
 	e->is_end = true;
 	e->msn = q->msn;
-	e->wants_ack = c->m.ack_req;
+	e->wants_ack = c->m.ack_req || r->recovery == RECOVERY_SR;
 	if (i->place & OPCODE_LAST && (i->op_class == CLASS_SEND || opcode_has(i, X_IMMDT))) {
 		end_recv(r, c->m.qpi, e);
 		e->cqe.opcode = i->op_class == CLASS_SEND ? send_cqes[opcode_has(i, X_IMMDT)]
@@ -100,12 +104,14 @@ static void push_piece(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 			     .op = OP_NONE };
 
 	if (q->in_msg == CLASS_WRITE) {
-		d.addr = q->va;
+		d.addr = c->outcome == RSP_PLACE ? c->va : q->va;
 		d.key = q->rkey;
 		d.len = c->left;
 		d.access = ACCESS_REMOTE_WRITE;
-		q->va += d.len;
-		q->left -= d.len;
+		if (c->outcome != RSP_PLACE) {
+			q->va += d.len;
+			q->left -= d.len;
+		}
 	} else {
 		rsp_recv_piece(r, q, e, c->left, &d);
 	}
@@ -135,7 +141,7 @@ uint64_t rsp_write(struct responder *r)
 	if (c->grh_left && !q->is_error && !pool_can_alloc(r->grh_pool))
 		return pool_stall(r->grh_pool);
 	qp_list_take(&r->want_write);
-	if (c->outcome == RSP_EXECUTE && q->is_error) {
+	if ((c->outcome == RSP_EXECUTE || c->outcome == RSP_PLACE) && q->is_error) {
 		rsp_ctx_done(r, c);
 		return r->want_write.n ? r->b.cycle + 1 : CYCLE_NEVER;
 	}
@@ -200,7 +206,9 @@ static void take_effect(struct responder *r, struct rsp_commit *e)
 		q->commit_msn = e->msn;
 		oplog_mark(rsp_oplog(r), e->op, OP_REMOTE, r->b.now_ps);
 	}
-	if (e->syndrome || e->wants_ack)
+	if (e->syndrome == NAK_SEQUENCE && r->nak_delay)
+		rsp_nak_gap(r, e->qpi, e->psn, e->msn);
+	else if (e->syndrome || e->wants_ack)
 		rsp_ack(r, e->qpi, e->psn, e->msn, e->syndrome, e->syndrome != 0);
 }
 

@@ -288,15 +288,18 @@ static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 
 	if (ahead > 0) {
 		r->gaps++;
-		if (q->is_nak_sent) {
+		if (r->recovery == RECOVERY_SR) {
+			rsp_sr_hold(r, q, c, i);
+		} else if (q->is_nak_sent) {
 			rsp_ctx_done(r, c);
-			return;
+		} else {
+			q->is_nak_sent = true;
+			rsp_answer(r, c, RSP_NAK, NAK_SEQUENCE);
 		}
-		q->is_nak_sent = true;
-		rsp_answer(r, c, RSP_NAK, NAK_SEQUENCE);
 		return;
 	}
-	rsp_decode(r, c, i);
+	if (!c->is_placed)
+		rsp_decode(r, c, i);
 	if (ahead < 0) {
 		duplicate(r, q, c, i);
 		return;

@@ -7,6 +7,8 @@
  * of its QP are to be sent or with the packetizer. A QP has one acknowledgement pending at most; a
  * later one replaces it. Source: IBTA vol. 1, 9.7.5 (coalescing: 9.7.5.1.2, AETH: 9.7.5.2).
  */
+#include <string.h>
+
 #include "models/aeth.h"
 #include "models/packet.h"
 #include "models/responder.h"
@@ -46,6 +48,10 @@ void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint
 		return;
 	if (q->is_ack_due && q->ack_syndrome && !syndrome && psn_diff(psn, q->ack_psn) < 0)
 		return;
+	/* a selective one says all that an ACK says */
+	if (q->is_ack_due && q->ack_syndrome == NAK_SEQUENCE && !syndrome &&
+	    r->recovery == RECOVERY_SR)
+		syndrome = NAK_SEQUENCE;
 	q->is_ack_due = true;
 	q->ack_psn = psn;
 	q->ack_msn = msn;
@@ -56,15 +62,61 @@ void rsp_ack(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn, uint
 	consider_ack(r, qpi);
 }
 
-/* A NAK that asks for a packet which came meanwhile. */
-static bool is_obsolete(const struct rsp_qp *q)
+void rsp_nak_gap(struct responder *r, uint32_t qpi, uint32_t psn, uint32_t msn)
 {
+	struct rsp_qp *q = &r->qp[qpi];
+
+	if (!qp_list_has(&r->naks, qpi))
+		q->nak_due_ps = r->b.now_ps + r->nak_delay;
+	q->nak_psn = psn;
+	q->nak_msn = msn;
+	qp_list_add(&r->naks, qpi);
+}
+
+/* Sequence NAKs whose delay is over become due. Returns the cycle of the next. */
+static uint64_t end_nak_delays(struct responder *r)
+{
+	while (r->naks.n && r->qp[r->naks.head].nak_due_ps <= r->b.now_ps) {
+		uint32_t qpi = qp_list_take(&r->naks);
+		const struct rsp_qp *q = &r->qp[qpi];
+
+		if (!q->is_error)
+			rsp_ack(r, qpi, q->nak_psn, q->nak_msn, NAK_SEQUENCE, true);
+	}
+	return r->naks.n ? block_cycle_at(&r->b, r->qp[r->naks.head].nak_due_ps) : CYCLE_NEVER;
+}
+
+/*
+ * What a selective acknowledgement says is what is so when it leaves: of all that is final, or, if
+ * a gap is behind that, of what arrived behind it too.
+ */
+static uint32_t settle_sack(const struct responder *r, struct rsp_qp *q, uint8_t *map)
+{
+	uint32_t from = psn_add(q->commit_psn, 1), n;
+
+	if (r->recovery != RECOVERY_SR || q->ack_syndrome != NAK_SEQUENCE)
+		return 0;
+	n = rsp_sr_map(r, q, from, map);
+	q->is_gap_dropped = false;
+	q->ack_syndrome = n ? NAK_SEQUENCE : 0;
+	q->ack_psn = n ? from : q->commit_psn;
+	q->ack_msn = q->commit_msn;
+	return n;
+}
+
+/* A NAK that asks for a packet which came meanwhile. */
+static bool is_obsolete(const struct responder *r, const struct rsp_qp *q)
+{
+	if (r->recovery == RECOVERY_SR && q->ack_syndrome == NAK_SEQUENCE)
+		return false;
 	return !q->is_error && q->ack_syndrome && q->ack_psn != q->epsn;
 }
 
 static uint32_t build_ack(struct responder *r, uint32_t qpi)
 {
-	const struct rsp_qp *q = &r->qp[qpi];
+	struct rsp_qp *q = &r->qp[qpi];
+	uint8_t map[SACK_MAX_BYTES];
+	uint32_t n = settle_sack(r, q, map);
 	const struct qp_attr *a = rsp_attr(r, qpi);
 	uint32_t buf = pool_alloc(r->ack_pool);
 	struct packet *p = buf_data(r->b.sim, buf);
@@ -79,6 +131,8 @@ static uint32_t build_ack(struct responder *r, uint32_t qpi)
 			&(struct hdr_aeth){ .syndrome = q->ack_syndrome ? q->ack_syndrome
 									: rsp_ack_syndrome(r, qpi),
 					    .msn = q->ack_msn });
+	memcpy(packet_payload(p), map, n);
+	packet_add_payload(p, n);
 	packet_end(p);
 	return buf;
 }
@@ -98,7 +152,7 @@ static uint64_t end_delays(struct responder *r)
 
 uint64_t rsp_send_ack(struct responder *r)
 {
-	uint64_t next = end_delays(r);
+	uint64_t next = min_u64(end_nak_delays(r), end_delays(r));
 	struct rsp_qp *q;
 	uint32_t qpi;
 
@@ -106,7 +160,7 @@ uint64_t rsp_send_ack(struct responder *r)
 		return next;
 	qpi = r->acks.head;
 	q = &r->qp[qpi];
-	if (!is_obsolete(q)) {
+	if (!is_obsolete(r, q)) {
 		if (!chan_can_push(r->ack))
 			return min_u64(next, chan_stall(r->ack));
 		if (!pool_can_alloc(r->ack_pool))

@@ -414,6 +414,36 @@ static bool place_nics(struct rnic *r, struct config *cfg, const struct trace *t
 	return true;
 }
 
+static uint64_t get_param(struct rnic *r, uint32_t nic, const char *inst, const char *name)
+{
+	const struct block *b;
+	char path[64];
+
+	snprintf(path, sizeof(path), "nic%" PRIu32 ".%s", nic, inst);
+	b = netlist_find(&r->sim, path);
+	return field_get(b, field_find(b->cls->fields, FIELD_PARAM, name));
+}
+
+/* Senders and receivers of all NICs repair losses in one way, within the receivers' windows. */
+static bool check_recovery(struct rnic *r, struct err *e)
+{
+	uint64_t recovery = get_param(r, 0, "requester", "recovery"), tx = 0, rx = UINT64_MAX;
+
+	for (uint32_t i = 0; i < r->n_nics; i++) {
+		if (get_param(r, i, "requester", "recovery") != recovery ||
+		    get_param(r, i, "responder", "recovery") != recovery)
+			return err_set(e, NULL, 0,
+				       "requester.recovery and responder.recovery of nic%" PRIu32
+				       " are not those of nic0; allowed: the same at all ends", i);
+		tx = max_u64(tx, get_param(r, i, "requester", "sr_window"));
+		rx = min_u64(rx, get_param(r, i, "responder", "sr_window"));
+	}
+	if (tx > rx)
+		return err_set(e, NULL, 0, "requester.sr_window = %" PRIu64 " is more than a "
+			       "responder has; allowed: up to %" PRIu64, tx, rx);
+	return true;
+}
+
 bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t seed, struct err *e)
 {
 	*r = (struct rnic){ .n_nics = t->n_hosts };
@@ -430,8 +460,8 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 	for (uint32_t i = 0; i < r->n_nics; i++)
 		if (!build_node(r, cfg, i, r->host_of_nic[i], e))
 			return false;
-	return system_connect(r->system, e) && build_links(r, cfg, t, e) &&
-	       config_check_used(cfg, e);
+	return check_recovery(r, e) && system_connect(r->system, e) &&
+	       build_links(r, cfg, t, e) && config_check_used(cfg, e);
 }
 
 void rnic_destroy(struct rnic *r)

@@ -167,6 +167,18 @@ void tbr_ack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, ui
 	tb_send_at(e->rx, at, &m);
 }
 
+void tbr_sack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint32_t msn,
+	      const uint8_t *map, uint32_t n)
+{
+	struct rx_pkt m;
+	struct packet *p = new_rsp(e, &m, qpi, IB_ACKNOWLEDGE, psn, AETH_BYTES, n);
+
+	hdr_aeth_encode(p->data + TBR_XETH,
+			&(struct hdr_aeth){ .syndrome = NAK_SEQUENCE, .msn = msn });
+	memcpy(p->data + m.payload, map, n);
+	tb_send_at(e->rx, at, &m);
+}
+
 void tbr_read_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint8_t operation,
 		  uint32_t psn, uint32_t len, uint8_t syndrome)
 {

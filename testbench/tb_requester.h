@@ -60,6 +60,9 @@ void tbr_post(struct tb_requester *e, uint32_t qpi, uint8_t opcode, uint32_t len
  * 1, ... */
 void tbr_ack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint8_t syndrome,
 	     uint32_t msn);
+/* Selective: with a map of 'n' bytes (recovery.h). */
+void tbr_sack(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn, uint32_t msn,
+	      const uint8_t *map, uint32_t n);
 void tbr_read_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint8_t operation,
 		  uint32_t psn, uint32_t len, uint8_t syndrome);
 void tbr_atomic_rsp(struct tb_requester *e, uint64_t at, uint32_t qpi, uint32_t psn,

@@ -47,6 +47,7 @@ struct tb_responder {
 	uint32_t n_posted[TBS_QPS], n_taken[TBS_QPS];
 	bool is_mute[TBS_QPS];		/* requests for receive WQEs stay unanswered */
 	bool is_silent;			/* no job ends */
+	bool has_sacks;			/* selective repeat */
 	uint8_t done_status;
 	struct tbs_ack acks[TBS_ACKS];
 	uint32_t n_acks;

@@ -13,8 +13,16 @@
 #define RUN_CYCLES 3000000u
 #define DELAY 60u		/* cycles to the peer and back */
 
+/* A packet that a peer with selective repeat got too early. */
+struct early {
+	struct tx_job job;
+	uint32_t i, n;
+	bool is_used;
+};
+
 /* The receive side of one QP. */
 struct peer_qp {
+	struct early early[SACK_WINDOW]; /* by PSN */
 	uint32_t epsn, msn, off; /* off: bytes of the message in progress */
 	bool is_nak_sent;
 	uint32_t n_done;	/* CQEs seen */
@@ -33,6 +41,7 @@ struct path {
 	unsigned wrong;
 	uint64_t n_resent;
 	uint64_t digest;	/* of the cycles and contents of all jobs and completions */
+	bool is_sr;
 	bool is_paced;		/* DMA answers in order: disorder depends on step order */
 	bool every_cycle;
 };
@@ -105,14 +114,36 @@ static void take_answered(uint64_t cyc, const struct tx_job *j)
 		tbr_atomic_rsp(&x.r, cyc + DELAY, j->qpi, j->psn, j->psn);
 }
 
+/* Keep a packet behind a gap, and say all that is kept. */
+static void keep(uint64_t cyc, const struct tx_job *j, uint32_t psn, uint32_t i, uint32_t n)
+{
+	struct peer_qp *q = &x.q[j->qpi];
+	uint8_t map[SACK_WINDOW / 8] = { 0 };
+	uint32_t ahead = (uint32_t)psn_diff(psn, q->epsn);
+
+	x.wrong += ahead >= SACK_WINDOW;
+	q->early[psn % SACK_WINDOW] = (struct early){ *j, i, n, true };
+	if (q->is_nak_sent || is_lost())
+		return;
+	for (uint32_t k = 1; k < SACK_WINDOW; k++)
+		if (q->early[psn_add(q->epsn, k) % SACK_WINDOW].is_used)
+			sack_set(map, k);
+	tbr_sack(&x.r, cyc + DELAY, j->qpi, q->epsn, q->msn, map, (ahead / 32 + 1) * 4);
+	maybe_swap(cyc);
+}
+
 /* Packet 'i' of 'n' of job 'j' arrives at the peer. */
-static void arrive(uint64_t cyc, const struct tx_job *j, uint32_t i, uint32_t n)
+static void take_packet(uint64_t cyc, const struct tx_job *j, uint32_t i, uint32_t n)
 {
 	struct peer_qp *q = &x.q[j->qpi];
 	uint32_t psn = psn_add(j->psn, i), off = j->msg_off + i * TBR_MTU;
 	uint32_t len = i + 1 == n ? j->len - i * TBR_MTU : TBR_MTU;
 	int32_t ahead = psn_diff(psn, q->epsn);
 
+	if (ahead > 0 && x.is_sr) {
+		keep(cyc, j, psn, i, n);
+		return;
+	}
 	if (ahead > 0) {
 		if (!q->is_nak_sent)
 			reply(cyc, j->qpi, q->epsn, NAK_SEQUENCE);
@@ -142,6 +173,19 @@ static void arrive(uint64_t cyc, const struct tx_job *j, uint32_t i, uint32_t n)
 	q->off = 0;
 	q->msn++;
 	reply(cyc, j->qpi, psn, AETH_NO_CREDITS);
+}
+
+/* The same, and what waited for it. */
+static void arrive(uint64_t cyc, const struct tx_job *j, uint32_t i, uint32_t n)
+{
+	struct peer_qp *q = &x.q[j->qpi];
+	struct early *e;
+
+	take_packet(cyc, j, i, n);
+	while ((e = &q->early[q->epsn % SACK_WINDOW])->is_used) {
+		e->is_used = false;
+		take_packet(cyc, &e->job, e->i, e->n);
+	}
 }
 
 static void take_job(struct tb *t, struct tb_port *p, const void *msg)
@@ -212,13 +256,16 @@ static uint64_t digest_of(uint64_t h, const struct tb_port *p)
 	return h;
 }
 
+static const char *const sr[] = { "requester.recovery=sr", NULL };
+
 /* Differences found on a path with these faults. */
 static unsigned run(uint64_t loss_ppb, uint64_t rnr_ppb, uint32_t fault_at, const char *const *sets)
 {
-	bool is_paced = x.is_paced, every_cycle = x.every_cycle;
+	bool is_paced = x.is_paced, every_cycle = x.every_cycle, is_sr = x.is_sr;
 	unsigned wrong;
 
 	memset(&x, 0, sizeof(x));
+	x.is_sr = is_sr;
 	tbr_init(&x.r);
 	for (uint32_t i = 0; i < TBR_QPS; i++) {
 		x.r.qp[i].sq_psn = x.q[i].epsn = 0xffff80 + i;
@@ -232,7 +279,7 @@ static unsigned run(uint64_t loss_ppb, uint64_t rnr_ppb, uint32_t fault_at, cons
 	x.fault_at = fault_at;
 	x.r.on_job = take_job;
 	x.r.on_cqe = take_cqe;
-	tbr_start(&x.r, sets);
+	tbr_start(&x.r, sets ? sets : x.is_sr ? sr : NULL);
 	x.r.t.sim.every_cycle = every_cycle;
 	if (is_paced)
 		x.r.dma.max_delay = 0;
@@ -291,7 +338,59 @@ static void requester_sleeping_changes_nothing(void)
 	x.is_paced = x.every_cycle = true;
 	run(20000000, 20000000, 0, NULL);
 	CU_ASSERT_EQUAL(x.digest, digest);
-	x.is_paced = x.every_cycle = false;
+	x.every_cycle = false;
+	x.is_sr = true;
+	run(20000000, 20000000, 0, NULL);
+	digest = x.digest;
+	x.every_cycle = true;
+	run(20000000, 20000000, 0, NULL);
+	CU_ASSERT_EQUAL(x.digest, digest);
+	x.is_paced = x.every_cycle = x.is_sr = false;
+}
+
+/*
+ * Selective repeat: the same guarantees, each way of timing out, and only what is missing goes out
+ * again.
+ */
+static void requester_selective_repeat_delivers_in_order(void)
+{
+	static const uint64_t loss[] = { 2000000, 10000000, 50000000, 150000000 };
+	static const char *const rto[] = { "requester.rto=low_high", "requester.rto=estimated",
+					   "requester.rto=doubling", "requester.react_delay=1us" };
+
+	x.is_sr = true;
+	CU_ASSERT_EQUAL(run(0, 0, 0, NULL), 0);
+	CU_ASSERT_EQUAL(x.n_resent, 0);
+	for (size_t i = 0; i < ARRAY_LEN(loss); i++) {
+		uint64_t n_gbn;
+
+		x.is_sr = false;
+		run(loss[i], i * 20000000, 0, NULL);
+		n_gbn = x.n_resent;
+		x.is_sr = true;
+		CU_ASSERT_EQUAL(run(loss[i], i * 20000000, 0, NULL), 0);
+		CU_ASSERT(x.n_resent > 0 && x.n_resent < n_gbn);
+		CU_ASSERT_EQUAL(run(loss[i], i * 20000000, 0,
+				    (const char *const[]){ sr[0], rto[i], "requester.rto_min=10us",
+							   NULL }), 0);
+	}
+	x.is_sr = false;
+}
+
+static void requester_selective_repeat_stalls_change_no_result(void)
+{
+	char in[64], out[64];
+
+	x.is_sr = true;
+	for (unsigned i = 0; i < 16; i++) {
+		tb_stall_sets(&requester_class, i / 4, i % 4, in, out);
+		CU_ASSERT_EQUAL(run(10000000, 10000000, 0,
+				    (const char *const[]){ sr[0], in, out, NULL }), 0);
+	}
+	CU_ASSERT_EQUAL(run(10000000, 0, 0, (const char *const[]){
+		sr[0], "requester.bdp_cap=3", "requester.burst=2", "requester.writes=2", NULL }),
+		0);
+	x.is_sr = false;
 }
 
 /* The peer's bookkeeping notices one wrong offset in a thousand. */
@@ -313,7 +412,7 @@ static void requester_survives_garbage(void)
 		tbr_init(&x.r);
 		x.r.qp[0].timeout = x.r.qp[1].timeout = 3;
 		rng_seed(&x.rng, "garbage", seed);
-		tbr_start(&x.r, NULL);
+		tbr_start(&x.r, seed % 2 ? NULL : sr);
 		for (uint32_t k = 0; k < 30; k++) {
 			static const uint8_t opcodes[] = { MLX5_OPCODE_SEND, MLX5_OPCODE_RDMA_READ,
 							   MLX5_OPCODE_ATOMIC_CS };
@@ -327,7 +426,11 @@ static void requester_survives_garbage(void)
 			uint8_t syndrome =
 				rng_below(&x.rng, 4) ? AETH_NO_CREDITS : (uint8_t)rng_next(&x.rng);
 
-			if (op == IB_ACKNOWLEDGE)
+			uint64_t map = rng_next(&x.rng);
+
+			if (op == IB_ACKNOWLEDGE && syndrome == AETH_NO_CREDITS && map % 4 == 0)
+				tbr_sack(&x.r, 40 * k, k & 1, psn, psn - 100, (uint8_t *)&map, 8);
+			else if (op == IB_ACKNOWLEDGE)
 				tbr_ack(&x.r, 40 * k, k & 1, psn, syndrome, psn - 100);
 			else if (op == IB_ATOMIC_ACK)
 				tbr_atomic_rsp(&x.r, 40 * k, k & 1, psn, 1);
@@ -350,6 +453,9 @@ CU_TestInfo test_requester_peer_tests[] = {
 	{ "stalls change no result", requester_stalls_change_no_result },
 	{ "small limits do not wedge", requester_small_limits_do_not_wedge },
 	{ "sleeping changes nothing", requester_sleeping_changes_nothing },
+	{ "selective repeat delivers in order", requester_selective_repeat_delivers_in_order },
+	{ "selective repeat: stalls change no result",
+	  requester_selective_repeat_stalls_change_no_result },
 	{ "peer catches a seeded fault", requester_peer_catches_seeded_fault },
 	{ "garbage never wedges", requester_survives_garbage },
 	CU_TEST_INFO_NULL

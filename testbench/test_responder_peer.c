@@ -37,6 +37,7 @@ struct path {
 	bool every_cycle;
 	uint32_t fault_at;	/* packet of QP 0 whose payload is falsified on the way; 0 = none */
 	uint64_t digest;
+	uint64_t n_placed, n_held;
 };
 
 static struct path x;
@@ -274,11 +275,38 @@ static uint32_t run(uint64_t chaos_ppb, uint32_t fault_at, const char *const *se
 		wrong += !a || a->psn != psn_add(x.q[i].psn, PSN_MASK) ||
 			 a->msn != x.q[i].n_messages;
 	}
+	x.n_placed = tb_stat(&x.r.t, "placed");
+	x.n_held = tb_stat(&x.r.t, "held");
 	tbs_end(&x.r);
 	return wrong;
 }
 
 static const char *const rxe[] = { "responder.enforce_rd_atomic=off", NULL };
+
+static const char *const sr[] = { "responder.enforce_rd_atomic=off", "responder.recovery=sr", NULL };
+
+static void responder_selective_repeat_executes_script_like_model(void)
+{
+	char in[64], out[64];
+
+	CU_ASSERT_EQUAL(run(0, 0, sr), 0);
+	CU_ASSERT_EQUAL(run(100000000, 0, sr), 0);
+	CU_ASSERT(x.n_placed > 0 && x.n_held > 0);
+	CU_ASSERT_EQUAL(run(400000000, 0, sr), 0);
+	for (unsigned i = 0; i < 16; i++) {
+		tb_stall_sets(&responder_class, i / 4, i % 4, in, out);
+		CU_ASSERT_EQUAL(run(100000000, 0,
+				    (const char *const[]){ sr[0], sr[1], in, out, NULL }), 0);
+	}
+	CU_ASSERT_EQUAL(run(400000000, 0,
+			    (const char *const[]){
+				    sr[0], sr[1], "responder.contexts=1", "responder.writes=2",
+				    "responder.burst=1", "responder.ack_buffers=1",
+				    "responder.sr_hold=1", "responder.sr_window=8",
+				    "responder.nak_delay=100ns", NULL }),
+			0);
+	CU_ASSERT(run(0, x.q[0].n / 2, sr) != 0);
+}
 
 static void responder_executes_script_like_model(void)
 {
@@ -318,6 +346,12 @@ static void responder_sleeping_changes_nothing(void)
 	x.is_paced = x.every_cycle = true;
 	run(100000000, 0, rxe);
 	CU_ASSERT_EQUAL(x.digest, digest);
+	x.every_cycle = false;
+	run(100000000, 0, sr);
+	digest = x.digest;
+	x.every_cycle = true;
+	run(100000000, 0, sr);
+	CU_ASSERT_EQUAL(x.digest, digest);
 	x.is_paced = x.every_cycle = false;
 }
 
@@ -336,7 +370,7 @@ static void responder_survives_garbage(void)
 		memset(&x, 0, sizeof(x));
 		tbs_init(&x.r);
 		rng_seed(&x.rng, "garbage", seed);
-		tbs_start(&x.r, NULL);
+		tbs_start(&x.r, seed % 2 ? NULL : &sr[1]);
 		r = (const struct responder *)(void *)x.r.t.dut;
 		x.r.dma.fail_at = seed % 3 ? 0 : TBS_BASE + below(600);
 		for (uint32_t k = 0; k < 12; k++)
@@ -365,12 +399,18 @@ static void responder_survives_garbage(void)
 		tb_run(&x.r.t);
 		CU_ASSERT_EQUAL(r->n_ctx, 0);
 		CU_ASSERT_EQUAL(r->qp[1].msn, 1);
+		/* what waits behind a gap goes with the QP */
+		tb_send(x.r.peer_error, &(struct qp_error){ .qpi = 0 });
+		tb_run(&x.r.t);
+		CU_ASSERT_EQUAL(r->n_held, 0);
 		tbs_end(&x.r);
 	}
 }
 
 CU_TestInfo test_responder_peer_tests[] = {
 	{ "executes a script like the model", responder_executes_script_like_model },
+	{ "selective repeat executes a script like the model",
+	  responder_selective_repeat_executes_script_like_model },
 	{ "stalls change no result", responder_stalls_change_no_result },
 	{ "small limits do not wedge", responder_small_limits_do_not_wedge },
 	{ "sleeping changes nothing", responder_sleeping_changes_nothing },
