@@ -118,8 +118,10 @@ $(BUILD)/test-tools: tools/install-deps.sh
 	$(Q)tools/install-deps.sh test $@
 bench: $(BUILD)/bench-kernel $(BUILD)/rnicsim
 	$(Q)testbench/bench/bench.sh $(BUILD)
-soak: $(BUILD)/rnicsim-san
+soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test
 	$(Q)testbench/soak.sh $(BUILD)
+	$(Q)RNICSIM_PROPERTY_RUNS=$(or $(SOAK_RUNS),20000) RNICSIM_DETERMINISM_RUNS=1000 RNICSIM_STALL_RUNS=2000 \
+		$(BUILD)/rnicsim-test property determinism stalls
 # clang-tidy takes minutes for the whole tree: it looks again at what changed since it last passed
 LINTED := $(if $(shell command -v clang-tidy),$(patsubst %.c,$(BUILD)/lint/%,$(LIB_SRC) $(TEST_SRC) $(wildcard testbench/bench/*.c tools/*.c)))
 $(BUILD)/lint/%: %.c .clang-tidy $(wildcard */*.h */*.def)
