@@ -38,10 +38,15 @@ __attribute__((format(printf, 4, 5))) static void fail(struct expect_result *r,
 
 /* ---- completions ---- */
 
+static const char *queue_name(const struct trace *t, const struct trace_expect *x)
+{
+	return x->qp == TRACE_NONE ? t->srqs[x->srq].name : t->qps[x->qp].name;
+}
+
 static void check_status(struct expect_result *r, const struct trace *t,
 			 const struct trace_expect *x)
 {
-	const char *host = t->hosts[x->host].name, *qp = t->qps[x->qp].name,
+	const char *host = t->hosts[x->host].name, *qp = queue_name(t, x),
 		   *want = wc_status_names[x->status];
 
 	if (x->was_seen && !x->has_failed)
@@ -64,7 +69,7 @@ static void check_error(struct expect_result *r, const struct trace *t,
 {
 	if (!x->was_seen || x->has_failed)
 		fail(r, t, x, "expected the post of %s.%s id=%" PRIu64 " to be refused, but %s",
-		     t->hosts[x->host].name, t->qps[x->qp].name, x->id,
+		     t->hosts[x->host].name, queue_name(t, x), x->id,
 		     x->seen ? "it was completed" : "it was not");
 }
 
@@ -72,7 +77,7 @@ static void check_none(struct expect_result *r, const struct trace *t, const str
 {
 	if (x->has_failed)
 		fail(r, t, x, "expected no completion of %s.%s id=%" PRIu64 ", got %s",
-		     t->hosts[x->host].name, t->qps[x->qp].name, x->id, wc_status_names[x->got]);
+		     t->hosts[x->host].name, queue_name(t, x), x->id, wc_status_names[x->got]);
 }
 
 /* ---- memory ---- */

@@ -208,7 +208,8 @@ enum expect_kind {
 struct trace_expect {
 	enum expect_kind kind;
 	unsigned line;
-	uint32_t host, qp, mr, mr2, host2; /* host2, mr2: right side of EXPECT_MEM */
+	uint32_t host, mr, mr2, host2; /* host2, mr2: right side of EXPECT_MEM */
+	uint32_t qp, srq;	/* about an id: one of them, the other TRACE_NONE */
 	uint64_t id;
 	enum wc_status status;
 	uint64_t off, off2, len;

@@ -71,8 +71,10 @@ static bool call_queue(const struct record_field *f, const char *text, void *obj
 	if (!trace_take_host(t, &p, &l->x.host, why) || !record_char(&p, '.'))
 		return false;
 	q = p;
-	if (record_name(&q, &name, &len) && *q == '\0' && len <= NAME_MAX_LEN &&
-	    trace_lookup(t, THING_SRQ, l->x.host, name, len) != TRACE_NONE)
+	l->x.qp = l->x.srq = TRACE_NONE;
+	if (record_name(&q, &name, &len) && *q == '\0' && len <= NAME_MAX_LEN)
+		l->x.srq = trace_lookup(t, THING_SRQ, l->x.host, name, len);
+	if (l->x.srq != TRACE_NONE)
 		return true;	/* a receive of an SRQ: whichever QP takes it */
 	return trace_take(t, &p, THING_QP, l->x.host, &l->x.qp, why) && *p == '\0';
 }

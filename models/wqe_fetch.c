@@ -52,6 +52,7 @@ static const struct field wqe_fetch_fields[] = {
 	STAT(T, dbr_reads, "req", "DMA reads of doorbell records"),
 	STAT(T, rq_wqes, "WQE", "receive WQEs handed out"),
 	STAT(T, rq_none, "req", "questions to which none was posted"),
+	STAT(T, srq_limits, "event", "shared receive queues that fell below their limit"),
 	SIGNAL(T, in_flight, 7, "orders under way"),
 	FIELDS_END
 };

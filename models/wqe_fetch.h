@@ -44,6 +44,7 @@ struct rq_qp {
 	/* SRQ: places in the ring of the first WQE held, of the next to read */
 	uint16_t first_wqe, next_wqe;
 	struct qp_list asker;	/* SRQ: QPs that wait for an answer */
+	uint32_t limit;		/* SRQ: fewer posted are an event, once; 0 = not armed */
 	/* counters */
 	uint16_t index;		/* next to hand out */
 	uint16_t read;		/* next to read: index + n_held + n_reading */
@@ -79,7 +80,7 @@ struct wqe_fetch {
 	bool is_rq_turn;	/* at dma_req */
 	/* statistics */
 	uint64_t fetches, sq_reads, bbs, wqes, malformed, cut;
-	uint64_t rq_reads, dbr_reads, rq_wqes, rq_none;
+	uint64_t rq_reads, dbr_reads, rq_wqes, rq_none, srq_limits;
 };
 
 static inline const struct qp_attr *wqe_fetch_qp(const struct wqe_fetch *w, uint32_t qpi)

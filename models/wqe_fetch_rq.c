@@ -12,7 +12,8 @@
  *
  * A shared receive queue is served in the same way, to the QPs in the order of their questions. Its
  * WQEs are a linked list: those that follow each other in memory are read at once, and what the
- * links do not visit is dropped.
+ * links do not visit is dropped. Its limit is compared when its doorbell record was read, which is
+ * read after each WQE handed out while fewer than that are known.
  */
 #include "models/wqe_fetch.h"
 
@@ -58,7 +59,7 @@ void wqe_fetch_rq_reset(struct wqe_fetch *w)
 
 		*q = (struct rq_qp){ .line = BUF_NONE, .pa = a->pa, .dbr_pa = a->dbr_pa,
 				     .op = a->op, .n_wqe = a->n_wqe, .stride = a->stride,
-				     .pd = a->pd, .is_shared = true };
+				     .pd = a->pd, .is_shared = true, .limit = a->limit };
 		/* a QP has one question open: the lists share their links */
 		qp_list_init(&q->asker, w->asker_links, nic->n_qp);
 	}
@@ -187,7 +188,7 @@ static void answer(struct wqe_fetch *w, uint32_t rqi)
 	q->first = (uint16_t)((q->first + 1u) % w->rq_prefetch);
 	q->n_held--;
 	m.free_wqe = (uint16_t)(q->producer - q->index);
-	q->wants_dbr = m.free_wqe < w->rq_low;
+	q->wants_dbr = m.free_wqe < max_u64(w->rq_low, q->limit);
 	rq_rsp_push(w->rq_rsp, &m);
 	w->rq_wqes++;
 }
@@ -221,6 +222,10 @@ static void dbr_read(struct wqe_fetch *w, uint32_t rqi)
 	if ((uint16_t)(producer - q->index) <= q->n_wqe)
 		q->producer = producer;
 	q->is_reading_dbr = false;
+	if ((uint16_t)(q->producer - q->index) < q->limit) {
+		q->limit = 0;
+		w->srq_limits++;
+	}
 	rq_consider(w, rqi);
 }
 
