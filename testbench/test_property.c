@@ -49,17 +49,17 @@ static void keep(const struct gen_case *g, uint64_t seed, const char *what)
 	printf("seed %" PRIu64 ": %s\n  kept for `rnicsim run %s`\n", seed, what, name);
 }
 
-static void random_traces_end_as_the_reference(void)
+/* 'n' traces with settings 'sets' besides. */
+static void run_random(uint64_t n, const char *const *sets)
 {
 	static struct tb_case c;
-	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS),
-		 first = number("RNICSIM_PROPERTY_SEED", 1);
+	uint64_t first = number("RNICSIM_PROPERTY_SEED", 1);
 	unsigned failures = 0;
 
 	for (uint64_t seed = first; seed < first + n && failures < MAX_REPORTS; seed++) {
 		const char *what = "it cannot be run";
 
-		if (tb_case_run(&c, seed, &(struct gen_want){ 0 }, NULL, ORDER_FORWARD, false)) {
+		if (tb_case_run(&c, seed, &(struct gen_want){ 0 }, sets, ORDER_FORWARD, false)) {
 			what = tb_case_refer(&c);
 			what = what ? what : tb_judge(&c);
 		} else {
@@ -72,6 +72,29 @@ static void random_traces_end_as_the_reference(void)
 		tb_case_close(&c);
 	}
 	CU_ASSERT_EQUAL(failures, 0);
+}
+
+static void random_traces_end_as_the_reference(void)
+{
+	run_random(number("RNICSIM_PROPERTY_RUNS", RUNS), NULL);
+}
+
+static void random_traces_with_selective_repeat_end_as_the_reference(void)
+{
+	static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=sr",
+					  "responder.sr_hold=24", NULL };
+	static const char *const adaptive[] = { "requester.recovery=sr", "responder.recovery=sr",
+						"requester.rto=low_high", "requester.bdp_cap=20",
+						"requester.react_delay=1us",
+						"responder.nak_delay=2us", NULL };
+	static const char *const gbn[] = { "requester.rto=estimated", "requester.rto_max=2ms",
+					   "requester.react_delay=2us", "responder.nak_delay=2us",
+					   NULL };
+	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS) / 8;
+
+	run_random(n, sr);
+	run_random(n, adaptive);
+	run_random(n, gbn);
 }
 
 /* ---- what must be noticed ---- */
@@ -193,5 +216,7 @@ CU_TestInfo test_property_tests[] = {
 	{ "same_seed_makes_the_same_case", same_seed_makes_the_same_case },
 	{ "faults_are_noticed", faults_are_noticed },
 	{ "random_traces_end_as_the_reference", random_traces_end_as_the_reference },
+	{ "random_traces_with_selective_repeat_end_as_the_reference",
+	  random_traces_with_selective_repeat_end_as_the_reference },
 	CU_TEST_INFO_NULL
 };
