@@ -25,26 +25,26 @@ struct system;
 /* A work request between its post and its completion, as the driver remembers it. */
 struct wr_entry {
 	uint64_t wr_id;
-	uint32_t op;		/* oplog row */
-	uint32_t ticket;	/* the caller's: who waits for it */
-	uint16_t index;		/* WQE counter: its first basic block (send), its WQE (receive) */
+	uint32_t op;     /* oplog row */
+	uint32_t ticket; /* the caller's: who waits for it */
+	uint16_t index;  /* WQE counter: its first basic block (send), its WQE (receive) */
 	bool is_signaled;
 };
 
 /* One of a QP's two queues, in work requests. */
 struct wr_ring {
-	struct wr_entry *entry;	/* a power of two of them */
+	struct wr_entry *entry; /* a power of two of them */
 	uint32_t mask;
-	uint32_t depth;		/* work requests it takes, at most mask + 1 */
-	uint32_t head, tail;	/* posted, retired; running */
+	uint32_t depth;      /* work requests it takes, at most mask + 1 */
+	uint32_t head, tail; /* posted, retired; running */
 };
 
 /* The driver's side of an SRQ; index as in nic->srq. WQEs complete in any order. */
 struct drv_srq {
-	struct wr_entry *entry;	/* by WQE index */
-	uint16_t *next;		/* by WQE index: the list of the free ones */
-	uint16_t head, tail;	/* of that list; the last one stays free */
-	uint16_t counter;	/* WQEs posted, running */
+	struct wr_entry *entry;   /* by WQE index */
+	uint16_t *next;           /* by WQE index: the list of the free ones */
+	uint16_t head, tail;      /* of that list; the last one stays free */
+	uint16_t counter;         /* WQEs posted, running */
 	uint32_t depth, n_posted; /* work requests it takes, holds */
 };
 
@@ -52,47 +52,49 @@ struct drv_srq {
 struct drv_qp {
 	struct packet_path path; /* UD: of what it sends */
 	struct wr_ring sq, rq;
-	uint16_t sq_bb;		/* next basic block of the send queue */
-	uint16_t sq_rung;	/* producer at the last doorbell */
-	uint8_t last_ctrl[8];	/* first control qword of the last WQE posted: what the doorbell carries */
+	uint16_t sq_bb;   /* next basic block of the send queue */
+	uint16_t sq_rung; /* producer at the last doorbell */
+	uint8_t last_ctrl
+		[8]; /* first control qword of the last WQE posted: what the doorbell carries */
 	uint32_t max_inline;
-	uint8_t state;		/* enum qp_state (trace.h), as the program set it */
+	uint8_t state; /* enum qp_state (trace.h), as the program set it */
 	bool sig_all;
 };
 
 /* The driver's side of a CQ; index as in nic->cq. */
 struct drv_cq {
-	uint32_t ci;		/* CQEs consumed, running */
-	uint32_t ci_written;	/* as last stored to the doorbell record */
-	uint32_t outstanding;	/* work requests posted whose completion would come here; and each QP of
+	uint32_t ci;         /* CQEs consumed, running */
+	uint32_t ci_written; /* as last stored to the doorbell record */
+	uint32_t
+		outstanding; /* work requests posted whose completion would come here; and each QP of
 				   an SRQ */
 	uint8_t log_depth;
-	uint8_t arm_sn;		/* sequence number of req_notify, 2 bits */
-	bool is_polling;	/* a poll is on its way or waits at the memory */
-	uint32_t next_poll;	/* list of CQs to be polled: index + 1 */
+	uint8_t arm_sn;     /* sequence number of req_notify, 2 bits */
+	bool is_polling;    /* a poll is on its way or waits at the memory */
+	uint32_t next_poll; /* list of CQs to be polled: index + 1 */
 };
 
 struct host {
 	struct nic *nic;
 	struct mem *mem;
 	struct space *space;
-	struct oplog *oplog;	/* of the whole system */
+	struct oplog *oplog; /* of the whole system */
 	struct trace *trace;
 	struct system *system;
-	const char *name;	/* in the trace */
-	char *nic_name;		/* what nic->name is at first */
-	uint32_t index;		/* in the trace */
+	const char *name; /* in the trace */
+	char *nic_name;   /* what nic->name is at first */
+	uint32_t index;   /* in the trace */
 	/* driver */
 	struct drv_qp *qp;
 	struct drv_cq *cq;
 	struct drv_srq *srq;
 	uint32_t cap_qp, cap_cq, cap_srq;
 	uint32_t next_key, next_qpn; /* candidates for numbers to be assigned */
-	bool refuse_misaligned;	/* posts refuse atomics whose remote address is not a multiple of 8 */
+	bool refuse_misaligned; /* posts refuse atomics whose remote address is not a multiple of 8 */
 	/* records of the trace (recs.h) */
-	struct block *cpu;	/* the workload; NULL until it is built */
+	struct block *cpu;                 /* the workload; NULL until it is built */
 	uint32_t primed_head, primed_tail; /* records read before time 0 */
-	uint32_t inbox;		/* first of the records whose last dependency was met */
+	uint32_t inbox;                    /* first of the records whose last dependency was met */
 };
 
 #endif

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_KEY 16u		/* index of the first key assigned; index 1 holds the list-end key 0x100 */
+#define FIRST_KEY 16u /* index of the first key assigned; index 1 holds the list-end key 0x100 */
 #define FIRST_QPN 0x11u
 #define FIRST_CQN 0x400u
 #define FIRST_SRQN 0x800u
-#define MAX_QPN 0xfffffeu	/* 0xffffff is multicast */
-#define DBR_ALLOC 64u		/* a doorbell record has a cache line of its own */
+#define MAX_QPN 0xfffffeu /* 0xffffff is multicast */
+#define DBR_ALLOC 64u     /* a doorbell record has a cache line of its own */
 #define QPC_BYTES 256u
 #define CQE_BYTES 64u
-#define CQE_EMPTY 0xf1u		/* opcode 15, owner 1 */
+#define CQE_EMPTY 0xf1u /* opcode 15, owner 1 */
 
 static uint32_t pow2_at_least(uint32_t n)
 {
@@ -96,7 +96,8 @@ static uint32_t assign_key(struct host *h)
 	return h->next_key << 8 | (h->next_key * 7 & 0xff);
 }
 
-static void write_mpt(struct host *h, const struct verbs_mr *mr, uint32_t key, uint8_t access, uint64_t mtt_pa)
+static void write_mpt(struct host *h, const struct verbs_mr *mr, uint32_t key, uint8_t access,
+		      uint64_t mtt_pa)
 {
 	uint8_t *e = mpt_entry(h, key >> 8);
 
@@ -113,7 +114,8 @@ static void write_mpt(struct host *h, const struct verbs_mr *mr, uint32_t key, u
 /* The page list of [va, va + len), as the device walks it. */
 static uint64_t write_mtt(struct host *h, const struct verbs_mr *mr)
 {
-	uint64_t first = mr->va / mr->page * mr->page, n = (mr->va + mr->len - 1 - first) / mr->page + 1;
+	uint64_t first = mr->va / mr->page * mr->page,
+		 n = (mr->va + mr->len - 1 - first) / mr->page + 1;
 	uint64_t table = mem_alloc(h->mem, n * MTT_ENTRY, DBR_ALLOC);
 
 	for (uint64_t i = 0; i < n; i++) {
@@ -130,7 +132,8 @@ int verbs_reg_mr(struct host *h, struct verbs_mr *mr)
 	const uint8_t local = ACCESS_LOCAL_WRITE | ACCESS_MW_BIND;
 	uint64_t table;
 
-	if (mr->len == 0 || mr->va + (mr->len - 1) < mr->va || mr->page < PAGE_4K || (mr->page & (mr->page - 1)))
+	if (mr->len == 0 || mr->va + (mr->len - 1) < mr->va || mr->page < PAGE_4K ||
+	    (mr->page & (mr->page - 1)))
 		return EINVAL;
 	if (!mr->lkey && !mr->rkey)
 		mr->lkey = assign_key(h);
@@ -166,8 +169,11 @@ int verbs_create_cq(struct host *h, const struct verbs_cq *a, uint32_t *cqi)
 		return EINVAL;
 	SIM_CHECK(i < h->cap_cq, NULL);
 	*cq = (struct cq_attr){
-		.cqn = FIRST_CQN + i, .depth = pow2_at_least(a->depth), .moderate_count = a->moderate_count,
-		.moderate_ps = a->moderate_ps, .is_event = a->is_event,
+		.cqn = FIRST_CQN + i,
+		.depth = pow2_at_least(a->depth),
+		.moderate_count = a->moderate_count,
+		.moderate_ps = a->moderate_ps,
+		.is_event = a->is_event,
 		.dbr_pa = mem_alloc(h->mem, DBR_ALLOC, DBR_ALLOC),
 	};
 	cq->pa = mem_alloc(h->mem, (uint64_t)cq->depth * CQE_BYTES, PAGE_4K);
@@ -193,16 +199,21 @@ int verbs_create_srq(struct host *h, const struct verbs_srq *a, uint32_t *srqi)
 		return EINVAL;
 	SIM_CHECK(i < h->cap_srq, NULL);
 	*q = (struct srq_attr){
-		.srqn = FIRST_SRQN + i, .n_wqe = pow2_at_least(a->depth + 1), .max_sge = a->max_sge,
-		.stride = WQE_SEG * pow2_at_least(1 + a->max_sge), .pd = a->pd,
-		.trace_srq = a->trace_srq, .limit = a->limit,
+		.srqn = FIRST_SRQN + i,
+		.n_wqe = pow2_at_least(a->depth + 1),
+		.max_sge = a->max_sge,
+		.stride = WQE_SEG * pow2_at_least(1 + a->max_sge),
+		.pd = a->pd,
+		.trace_srq = a->trace_srq,
+		.limit = a->limit,
 		.dbr_pa = mem_alloc(h->mem, DBR_ALLOC, DBR_ALLOC),
 	};
 	q->pa = mem_alloc(h->mem, (uint64_t)q->n_wqe * q->stride, PAGE_4K);
 	q->op = x_calloc(q->n_wqe, sizeof(*q->op));
 	*d = (struct drv_srq){ .entry = x_calloc(q->n_wqe, sizeof(*d->entry)),
 			       .next = x_calloc(q->n_wqe, sizeof(*d->next)),
-			       .tail = (uint16_t)(q->n_wqe - 1), .depth = a->depth };
+			       .tail = (uint16_t)(q->n_wqe - 1),
+			       .depth = a->depth };
 	for (uint32_t k = 0; k < q->n_wqe; k++)
 		d->next[k] = (uint16_t)(k + 1 == q->n_wqe ? 0 : k + 1);
 	h->nic->n_srq++;
@@ -215,8 +226,9 @@ int verbs_create_srq(struct host *h, const struct verbs_srq *a, uint32_t *srqi)
 /* Blocks of the largest WQE with so many segments or inline bytes; 0 when it does not fit. */
 static uint32_t wqe_blocks(const struct verbs_qp *a)
 {
-	uint32_t bytes = 2 * WQE_SEG;	/* control and remote address */
-	uint64_t data = max_u64((uint64_t)a->max_sge * WQE_SEG, 2 * WQE_SEG); /* an atomic and its segment */
+	uint32_t bytes = 2 * WQE_SEG; /* control and remote address */
+	uint64_t data = max_u64((uint64_t)a->max_sge * WQE_SEG,
+				2 * WQE_SEG); /* an atomic and its segment */
 
 	if (a->max_inline)
 		data = max_u64(data, align_up(4ull + a->max_inline, WQE_SEG));
@@ -277,19 +289,28 @@ int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi)
 	    a->max_sge > MAX_SGE || !blocks)
 		return EINVAL;
 	SIM_CHECK(i < h->cap_qp && a->scq < h->nic->n_cq && a->rcq < h->nic->n_cq &&
-		  a->srq <= h->nic->n_srq, NULL);
+			  a->srq <= h->nic->n_srq,
+		  NULL);
 	if (!qpn_take(h, a, i, &qpn))
 		return EEXIST;
 	*q = (struct qp_attr){
-		.qpn = qpn, .scq = a->scq, .rcq = a->rcq, .srq = a->srq - 1, .host = h->index,
-		.trace_qp = a->trace_qp, .pd = a->pd, .type = a->type, .max_sge = a->max_sge,
+		.qpn = qpn,
+		.scq = a->scq,
+		.rcq = a->rcq,
+		.srq = a->srq - 1,
+		.host = h->index,
+		.trace_qp = a->trace_qp,
+		.pd = a->pd,
+		.type = a->type,
+		.max_sge = a->max_sge,
 		.sq_bb = (uint32_t)min_u64(pow2_at_least(a->sq * blocks), SQ_MAX_BB),
-		.rq_wqe = a->srq ? 0 : pow2_at_least(a->rq), .rq_stride = WQE_SEG * pow2_at_least(a->max_sge),
+		.rq_wqe = a->srq ? 0 : pow2_at_least(a->rq),
+		.rq_stride = WQE_SEG * pow2_at_least(a->max_sge),
 	};
 	alloc_rings(h, q);
 	ring_init(&h->qp[i].sq, a->sq);
 	if (a->srq)
-		h->cq[a->rcq].outstanding++;	/* its completions may come at any time */
+		h->cq[a->rcq].outstanding++; /* its completions may come at any time */
 	else
 		ring_init(&h->qp[i].rq, a->rq);
 	h->qp[i].max_inline = a->max_inline;

@@ -32,33 +32,33 @@ struct cpu_list {
 
 struct verbs_mr {
 	uint64_t va, len, page;
-	uint32_t lkey, rkey;	/* 0 = to be assigned, one key for both; set on return */
+	uint32_t lkey, rkey; /* 0 = to be assigned, one key for both; set on return */
 	uint16_t pd;
-	uint8_t access;		/* ACCESS_* */
+	uint8_t access; /* ACCESS_* */
 };
 
 struct verbs_cq {
-	uint32_t depth;		/* CQEs at least, 1..2^22 */
+	uint32_t depth; /* CQEs at least, 1..2^22 */
 	uint32_t moderate_count;
 	uint64_t moderate_ps;
 	bool is_event;
 };
 
 struct verbs_srq {
-	uint32_t depth;		/* work requests, 1..32768 */
-	uint32_t max_sge;	/* 1..32 */
-	uint32_t limit;		/* of the limit event, 0 = none */
+	uint32_t depth;   /* work requests, 1..32768 */
+	uint32_t max_sge; /* 1..32 */
+	uint32_t limit;   /* of the limit event, 0 = none */
 	uint32_t trace_srq;
 	uint16_t pd;
 };
 
 struct verbs_qp {
-	uint8_t type;		/* enum qp_type */
-	uint32_t qpn;		/* 0 = to be assigned */
-	uint32_t scq, rcq;	/* CQ indices */
-	uint32_t srq;		/* SRQ index + 1; 0 = receives of its own */
-	uint32_t sq, rq;	/* work requests, 1..32768 */
-	uint32_t max_sge;	/* 1..32 */
+	uint8_t type;      /* enum qp_type */
+	uint32_t qpn;      /* 0 = to be assigned */
+	uint32_t scq, rcq; /* CQ indices */
+	uint32_t srq;      /* SRQ index + 1; 0 = receives of its own */
+	uint32_t sq, rq;   /* work requests, 1..32768 */
+	uint32_t max_sge;  /* 1..32 */
 	uint32_t max_inline;
 	uint32_t trace_qp;
 	uint16_t pd;
@@ -67,7 +67,7 @@ struct verbs_qp {
 
 /* Everything that modify_qp sets on the way from RESET to RTS. */
 struct verbs_qp_state {
-	uint8_t state;		/* enum qp_state */
+	uint8_t state; /* enum qp_state */
 	uint32_t dest_qpn, sq_psn, rq_psn, mtu, qkey;
 	uint16_t pkey;
 	uint8_t access, rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, sl, prio;
@@ -85,15 +85,15 @@ struct send_wr {
 	uint64_t wr_id;
 	const struct sge *sge;
 	uint32_t n_sge;
-	uint32_t flags;		/* WR_* (trace.h); WR_MORE: the doorbell is left to a later post */
-	uint8_t opcode;		/* enum wr_opcode */
+	uint32_t flags; /* WR_* (trace.h); WR_MORE: the doorbell is left to a later post */
+	uint8_t opcode; /* enum wr_opcode */
 	uint32_t imm, inv_key;
 	uint32_t rkey;
 	uint64_t raddr;
 	uint64_t compare_add, swap;
 	const struct port_addr *to; /* UD: the destination's port, QPN and Q_Key */
 	uint32_t dest_qpn, qkey;
-	uint32_t ticket;	/* kept for the caller until the request is retired */
+	uint32_t ticket; /* kept for the caller until the request is retired */
 };
 
 struct recv_wr {
@@ -106,12 +106,12 @@ struct recv_wr {
 /* A completion. */
 struct wc {
 	uint32_t qpi;
-	uint8_t status;		/* enum wc_status */
-	uint8_t opcode;		/* CQE_* */
+	uint8_t status; /* enum wc_status */
+	uint8_t opcode; /* CQE_* */
 	bool is_recv;
-	uint16_t index;		/* WQE counter */
+	uint16_t index; /* WQE counter */
 	uint32_t byte_len, imm;
-	uint32_t src_qp;	/* UD receives */
+	uint32_t src_qp; /* UD receives */
 };
 
 /* ---- control path ---- */
@@ -156,8 +156,10 @@ int verbs_check_send(const struct host *h, uint32_t qpi, const struct send_wr *w
 int verbs_check_recv(const struct host *h, uint32_t rqi, const struct recv_wr *wr);
 
 /* 'op': the request's oplog row, or OP_NONE. Nothing is appended unless 0 is returned. */
-int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op, struct cpu_list *out);
-int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out);
+int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op,
+		    struct cpu_list *out);
+int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint32_t op,
+		    struct cpu_list *out);
 
 /* Ring for what was posted with WR_MORE; nothing when the doorbell has been rung. */
 void verbs_ring(struct host *h, uint32_t qpi, struct cpu_list *out);

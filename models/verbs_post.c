@@ -1,37 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verbs_post.c - the data path: WQEs, doorbells and CQEs as bytes (protocol.md section 13)
+ * verbs_post.c - the data path: WQEs and doorbells as bytes (protocol.md section 13)
  *
- * Order of a post: the WQE's blocks, the doorbell record, the doorbell register: 8 bytes of the last WQE's first
- * control qword in the BlueFlame area. Whole WQEs are not written there.
+ * Order of a post: the WQE's blocks, the doorbell record, the doorbell register: 8 bytes of the last
+ * WQE's first control qword in the BlueFlame area. Whole WQEs are not written there.
  */
 #include <string.h>
 
-#include "models/verbs.h"
+#include "models/cpu_list.h"
 #include "models/wqe.h"
 
-#define CQE_BYTES 64u
-#define COUNTER_MASK 0xffffu	/* counters in a QP's doorbell record */
-#define CI_MASK 0xffffffu
-#define ARM_SOLICITED (1u << 24)
-#define AV_EXT 0x80000000u	/* a whole address vector, no short form */
+#define COUNTER_MASK 0xffffu /* counters in a QP's doorbell record */
+#define AV_EXT 0x80000000u /* a whole address vector, no short form */
 #define AV_GRH 0x40000000u
 
 /*
- * What the device wants of each operation, and which QPs other than RC have it; opcodes that are not there are not
- * supported yet.
+ * What the device wants of each operation, and which QPs other than RC have it; opcodes that are not
+ * there are not supported yet.
  */
 enum {
-	OPC_KNOWN = 1, OPC_RADDR = 2, OPC_ATOMIC = 4, OPC_INLINE = 8, OPC_IMM = 16, OPC_INV = 32, OPC_UC = 64,
+	OPC_KNOWN = 1,
+	OPC_RADDR = 2,
+	OPC_ATOMIC = 4,
+	OPC_INLINE = 8,
+	OPC_IMM = 16,
+	OPC_INV = 32,
+	OPC_UC = 64,
 	OPC_UD = 128
 };
 static const struct {
 	uint8_t mlx5, kind;
 } opcodes[WR_OPCODES] = {
 	[WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_UC },
-	[WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM, OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_IMM | OPC_UC },
+	[WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM,
+				     OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_IMM | OPC_UC },
 	[WR_SEND] = { MLX5_OPCODE_SEND, OPC_KNOWN | OPC_INLINE | OPC_UC | OPC_UD },
-	[WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM, OPC_KNOWN | OPC_INLINE | OPC_IMM | OPC_UC | OPC_UD },
+	[WR_SEND_WITH_IMM] = { MLX5_OPCODE_SEND_IMM,
+			       OPC_KNOWN | OPC_INLINE | OPC_IMM | OPC_UC | OPC_UD },
 	[WR_SEND_WITH_INV] = { MLX5_OPCODE_SEND_INVAL, OPC_KNOWN | OPC_INLINE | OPC_INV },
 	[WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, OPC_KNOWN | OPC_RADDR },
 	[WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, OPC_KNOWN | OPC_RADDR | OPC_ATOMIC },
@@ -45,36 +50,6 @@ uint64_t sge_bytes(const struct sge *sge, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		len += sge[i].len;
 	return len;
-}
-
-static struct cpu_req *append(struct cpu_list *l, uint8_t kind, uint64_t addr, uint32_t len, uint32_t op)
-{
-	struct cpu_req *r = &l->req[l->n++];
-
-	SIM_CHECK(l->n <= CPU_LIST_MAX, NULL);
-	r->addr = addr;
-	r->tag = 0;
-	r->op = op;
-	r->kind = kind;
-	r->len = (uint8_t)len;
-	r->owner = 0;
-	return r;
-}
-
-static void append_store(struct cpu_list *l, uint64_t addr, const uint8_t *bytes, uint32_t len, uint32_t op)
-{
-	struct cpu_req *r = append(l, CPU_STORE, addr, len, op);
-
-	memcpy(r->data, bytes, len);
-	memset(r->data + len, 0, sizeof(r->data) - len);
-}
-
-static void append_store32(struct cpu_list *l, uint64_t addr, uint32_t v, uint32_t op)
-{
-	uint8_t b[4];
-
-	store_be32(b, v);
-	append_store(l, addr, b, sizeof(b), op);
 }
 
 /* ---- the WQE ---- */
@@ -104,8 +79,8 @@ static uint32_t put_data(uint8_t *at, const struct sge *sge, uint32_t n)
 static uint32_t wqe_bytes(const struct send_wr *wr, uint8_t type)
 {
 	uint8_t kind = opcodes[wr->opcode].kind;
-	uint32_t n = WQE_SEG + (kind & OPC_RADDR ? WQE_SEG : 0) + (kind & OPC_ATOMIC ? WQE_SEG : 0) +
-		     (type == QP_UD ? WQE_AV_BYTES : 0);
+	uint32_t n = WQE_SEG + (kind & OPC_RADDR ? WQE_SEG : 0) +
+		     (kind & OPC_ATOMIC ? WQE_SEG : 0) + (type == QP_UD ? WQE_AV_BYTES : 0);
 
 	if (is_inline(wr)) {
 		uint32_t data = (uint32_t)sge_bytes(wr->sge, wr->n_sge);
@@ -143,8 +118,8 @@ static void put_av(uint8_t *av, const struct qp_attr *q, const struct packet_pat
 }
 
 /* Everything but inline data, whose place stays zero. Returns the offset of the data segments. */
-static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, const struct qp_attr *q, const struct drv_qp *d,
-			  bool signaled)
+static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, const struct qp_attr *q,
+			  const struct drv_qp *d, bool signaled)
 {
 	uint8_t kind = opcodes[wr->opcode].kind;
 	uint32_t bytes = wqe_bytes(wr, q->type), off = WQE_SEG;
@@ -152,7 +127,8 @@ static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, const struct qp_
 	memset(w, 0, align_up(bytes, WQE_BB));
 	store_be32(w, (uint32_t)d->sq_bb << 8 | opcodes[wr->opcode].mlx5);
 	store_be32(w + 4, q->qpn << 8 | bytes / WQE_SEG);
-	w[11] = (uint8_t)((wr->flags & WR_FENCE ? MLX5_FENCE : 0) | (signaled ? MLX5_CQE_UPDATE : 0) |
+	w[11] = (uint8_t)((wr->flags & WR_FENCE ? MLX5_FENCE : 0) |
+			  (signaled ? MLX5_CQE_UPDATE : 0) |
 			  (wr->flags & WR_SOLICITED ? MLX5_SOLICITED : 0));
 	store_be32(w + 12, kind & OPC_IMM ? wr->imm : kind & OPC_INV ? wr->inv_key : 0);
 	if (q->type == QP_UD) {
@@ -195,8 +171,9 @@ static void append_inline(struct host *h, const struct qp_attr *q, uint32_t inde
 			uint64_t run, from = space_pa(h->space, va, &run);
 			uint32_t n = (uint32_t)min_u64(min_u64(left, WQE_BB - off % WQE_BB),
 						       min_u64(run, PAGE_4K - from % PAGE_4K));
-			struct cpu_req *r = append(out, CPU_COPY, block_pa(q, index + off / WQE_BB) + off % WQE_BB,
-						   n, op);
+			struct cpu_req *r =
+				append(out, CPU_COPY,
+				       block_pa(q, index + off / WQE_BB) + off % WQE_BB, n, op);
 
 			memset(r->data, 0, sizeof(r->data));
 			for (unsigned k = 0; k < 8; k++)
@@ -230,7 +207,8 @@ static int check_data(const struct host *h, uint32_t qpi, const struct send_wr *
 		return EINVAL;
 	if (q->type == QP_UD && (!wr->to || (len > q->mtu && !h->nic->takes_long_ud)))
 		return EINVAL;
-	if (kind & OPC_ATOMIC && (wr->n_sge != 1 || len != 8 || (h->refuse_misaligned && wr->raddr % 8)))
+	if (kind & OPC_ATOMIC &&
+	    (wr->n_sge != 1 || len != 8 || (h->refuse_misaligned && wr->raddr % 8)))
 		return EINVAL;
 	if (!is_inline(wr))
 		return 0;
@@ -252,12 +230,15 @@ static uint32_t blocks_used(const struct drv_qp *d)
 
 int verbs_check_send(const struct host *h, uint32_t qpi, const struct send_wr *wr)
 {
-	static const uint8_t kinds[] = { [QP_RC] = OPC_KNOWN, [QP_UC] = OPC_UC, [QP_UD] = OPC_UD, [QP_XRC] = OPC_KNOWN };
+	static const uint8_t kinds[] = {
+		[QP_RC] = OPC_KNOWN, [QP_UC] = OPC_UC, [QP_UD] = OPC_UD, [QP_XRC] = OPC_KNOWN
+	};
 	const struct drv_qp *d = &h->qp[qpi];
 	const struct qp_attr *q = &h->nic->qp[qpi];
 	int err;
 
-	if (d->state != QPS_RTS || wr->opcode >= WR_OPCODES || !(opcodes[wr->opcode].kind & kinds[q->type]))
+	if (d->state != QPS_RTS || wr->opcode >= WR_OPCODES ||
+	    !(opcodes[wr->opcode].kind & kinds[q->type]))
 		return EINVAL;
 	err = check_data(h, qpi, wr);
 	if (err)
@@ -273,7 +254,8 @@ static void ring_push(struct wr_ring *r, const struct wr_entry *e)
 	r->entry[r->head++ & r->mask] = *e;
 }
 
-static void append_doorbell(const struct qp_attr *q, struct drv_qp *d, uint32_t op, struct cpu_list *out)
+static void append_doorbell(const struct qp_attr *q, struct drv_qp *d, uint32_t op,
+			    struct cpu_list *out)
 {
 	struct cpu_req *r;
 
@@ -284,7 +266,8 @@ static void append_doorbell(const struct qp_attr *q, struct drv_qp *d, uint32_t 
 	d->sq_rung = d->sq_bb;
 }
 
-int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op, struct cpu_list *out)
+int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op,
+		    struct cpu_list *out)
 {
 	struct qp_attr *q = &h->nic->qp[qpi];
 	struct drv_qp *d = &h->qp[qpi];
@@ -305,8 +288,11 @@ int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint
 	}
 	if (is_inline(wr))
 		append_inline(h, q, d->sq_bb, off + 4, wr, op, out);
-	ring_push(&d->sq, &(struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket,
-					      .index = d->sq_bb, .is_signaled = signaled });
+	ring_push(&d->sq, &(struct wr_entry){ .wr_id = wr->wr_id,
+					      .op = op,
+					      .ticket = wr->ticket,
+					      .index = d->sq_bb,
+					      .is_signaled = signaled });
 	memcpy(d->last_ctrl, w, sizeof(d->last_ctrl));
 	d->sq_bb = (uint16_t)(d->sq_bb + blocks);
 	h->cq[q->scq].outstanding++;
@@ -337,8 +323,8 @@ int verbs_check_recv(const struct host *h, uint32_t rqi, const struct recv_wr *w
 	uint32_t max_sge = is_srq ? n->srq[rqi - n->n_qp].max_sge : n->qp[rqi].max_sge;
 	uint32_t depth = is_srq ? h->srq[rqi - n->n_qp].depth : h->qp[rqi].rq.depth;
 
-	if ((!is_srq && (h->qp[rqi].state == QPS_RESET || n->qp[rqi].srq != SRQ_NONE)) || wr->n_sge > max_sge ||
-	    sge_bytes(wr->sge, wr->n_sge) > VERBS_MAX_MSG)
+	if ((!is_srq && (h->qp[rqi].state == QPS_RESET || n->qp[rqi].srq != SRQ_NONE)) ||
+	    wr->n_sge > max_sge || sge_bytes(wr->sge, wr->n_sge) > VERBS_MAX_MSG)
 		return EINVAL;
 	return verbs_posted(h, rqi) >= depth ? ENOMEM : 0;
 }
@@ -356,14 +342,16 @@ static uint32_t put_recv(uint8_t *at, const struct recv_wr *wr, uint32_t room)
 	return n;
 }
 
-static void append_bytes(struct cpu_list *l, uint64_t addr, const uint8_t *bytes, uint32_t n, uint32_t op)
+static void append_bytes(struct cpu_list *l, uint64_t addr, const uint8_t *bytes, uint32_t n,
+			 uint32_t op)
 {
 	for (uint32_t off = 0; off < n; off += WQE_BB)
 		append_store(l, addr + off, bytes + off, (uint32_t)min_u64(WQE_BB, n - off), op);
 }
 
 /* Into the first free WQE of an SRQ, whose link to the next one it keeps. */
-static void post_shared(struct host *h, uint32_t srqi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out)
+static void post_shared(struct host *h, uint32_t srqi, const struct recv_wr *wr, uint32_t op,
+			struct cpu_list *out)
 {
 	const struct srq_attr *q = &h->nic->srq[srqi];
 	struct drv_srq *d = &h->srq[srqi];
@@ -371,9 +359,12 @@ static void post_shared(struct host *h, uint32_t srqi, const struct recv_wr *wr,
 	uint16_t index = d->head;
 
 	store_be16(w + WQE_NEXT, d->next[index]);
-	append_bytes(out, q->pa + (uint64_t)index * q->stride, w, WQE_SEG + put_recv(w + WQE_SEG, wr, q->stride - WQE_SEG),
-		     op);
-	d->entry[index] = (struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket, .index = index,
+	append_bytes(out, q->pa + (uint64_t)index * q->stride, w,
+		     WQE_SEG + put_recv(w + WQE_SEG, wr, q->stride - WQE_SEG), op);
+	d->entry[index] = (struct wr_entry){ .wr_id = wr->wr_id,
+					     .op = op,
+					     .ticket = wr->ticket,
+					     .index = index,
 					     .is_signaled = true };
 	d->head = d->next[index];
 	d->n_posted++;
@@ -381,7 +372,8 @@ static void post_shared(struct host *h, uint32_t srqi, const struct recv_wr *wr,
 	append_store32(out, q->dbr_pa, ++d->counter, op);
 }
 
-int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint32_t op, struct cpu_list *out)
+int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint32_t op,
+		    struct cpu_list *out)
 {
 	int err = verbs_check_recv(h, rqi, wr);
 	struct qp_attr *q = &h->nic->qp[rqi];
@@ -396,145 +388,15 @@ int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint
 		return 0;
 	}
 	slot = d->rq.head & (q->rq_wqe - 1);
-	append_bytes(out, q->rq_pa + (uint64_t)slot * q->rq_stride, w, put_recv(w, wr, q->rq_stride), op);
+	append_bytes(out, q->rq_pa + (uint64_t)slot * q->rq_stride, w,
+		     put_recv(w, wr, q->rq_stride), op);
 	q->rq_op[slot] = op;
 	h->cq[q->rcq].outstanding++;
-	ring_push(&d->rq, &(struct wr_entry){ .wr_id = wr->wr_id, .op = op, .ticket = wr->ticket,
-					      .index = (uint16_t)d->rq.head, .is_signaled = true });
+	ring_push(&d->rq, &(struct wr_entry){ .wr_id = wr->wr_id,
+					      .op = op,
+					      .ticket = wr->ticket,
+					      .index = (uint16_t)d->rq.head,
+					      .is_signaled = true });
 	append_store32(out, q->dbr_pa, d->rq.head & COUNTER_MASK, op);
 	return 0;
-}
-
-/* ---- completions ---- */
-
-void verbs_poll_cq(struct host *h, uint32_t cqi, struct cpu_list *out)
-{
-	const struct cq_attr *cq = &h->nic->cq[cqi];
-	struct drv_cq *d = &h->cq[cqi];
-	struct cpu_req *r = append(out, CPU_POLL, cq->pa + (uint64_t)(d->ci & (cq->depth - 1)) * CQE_BYTES, CQE_BYTES,
-				   OP_NONE);
-
-	memset(r->data, 0, sizeof(r->data));
-	r->tag = cqi;
-	r->owner = d->ci >> d->log_depth & 1;
-	d->is_polling = true;
-}
-
-static uint8_t status_of(uint8_t syndrome)
-{
-	static const uint8_t statuses[] = {
-		[CQE_SYNDROME_LOCAL_LENGTH] = WC_LOC_LEN_ERR,
-		[CQE_SYNDROME_LOCAL_QP_OP] = WC_LOC_QP_OP_ERR,
-		[CQE_SYNDROME_LOCAL_PROT] = WC_LOC_PROT_ERR,
-		[CQE_SYNDROME_WR_FLUSH] = WC_WR_FLUSH_ERR,
-		[CQE_SYNDROME_MW_BIND] = WC_MW_BIND_ERR,
-		[CQE_SYNDROME_BAD_RESP] = WC_BAD_RESP_ERR,
-		[CQE_SYNDROME_LOCAL_ACCESS] = WC_LOC_ACCESS_ERR,
-		[CQE_SYNDROME_REMOTE_INVAL_REQ] = WC_REM_INV_REQ_ERR,
-		[CQE_SYNDROME_REMOTE_ACCESS] = WC_REM_ACCESS_ERR,
-		[CQE_SYNDROME_REMOTE_OP] = WC_REM_OP_ERR,
-		[CQE_SYNDROME_RETRY_EXC] = WC_RETRY_EXC_ERR,
-		[CQE_SYNDROME_RNR_RETRY_EXC] = WC_RNR_RETRY_EXC_ERR,
-		[CQE_SYNDROME_REMOTE_ABORTED] = WC_REM_ABORT_ERR,
-	};
-	uint8_t s = syndrome < ARRAY_LEN(statuses) ? statuses[syndrome] : 0;
-
-	return s ? s : WC_GENERAL_ERR;
-}
-
-void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *wc)
-{
-	struct drv_cq *d = &h->cq[cqi];
-	uint8_t opcode = cqe[63] >> 4;
-	bool is_error = opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR;
-
-	SIM_CHECK(opcode != CQE_INVALID && (cqe[63] & 1) == (d->ci >> d->log_depth & 1), h->cpu);
-	*wc = (struct wc){
-		.qpi = nic_qpi(h->nic, load_be32(cqe + 56) & 0xffffff),
-		.status = is_error ? status_of(cqe[55]) : WC_SUCCESS,
-		.opcode = opcode, .is_recv = opcode != CQE_REQ && opcode != CQE_REQ_ERR,
-		.index = (uint16_t)(cqe[60] << 8 | cqe[61]),
-		.byte_len = is_error ? 0 : load_be32(cqe + 44), .imm = is_error ? 0 : load_be32(cqe + 36),
-		.src_qp = is_error ? 0 : load_be32(cqe + 24) & 0xffffff,
-	};
-	SIM_CHECK(wc->qpi != QPI_NONE, h->cpu);
-	d->is_polling = false;
-	d->ci++;
-}
-
-/* WQE 'index' of an SRQ is free again. */
-static void retire_shared(struct host *h, uint32_t srqi, uint16_t index, struct wr_entry *e)
-{
-	struct drv_srq *d = &h->srq[srqi];
-
-	SIM_CHECK(index < h->nic->srq[srqi].n_wqe && d->entry[index].is_signaled, h->cpu);
-	*e = d->entry[index];
-	d->entry[index].is_signaled = false;
-	d->next[d->tail] = index;
-	d->tail = index;
-	d->n_posted--;
-}
-
-bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e)
-{
-	const struct qp_attr *q = &h->nic->qp[wc->qpi];
-	struct drv_qp *d = &h->qp[wc->qpi];
-	struct wr_ring *r = wc->is_recv ? &d->rq : &d->sq;
-	bool is_it;
-
-	if (wc->is_recv && q->srq != SRQ_NONE) {
-		retire_shared(h, q->srq, wc->index, e);
-		return true;
-	}
-	SIM_CHECK(r->head != r->tail, h->cpu);	/* a completion of something that was not posted */
-	*e = r->entry[r->tail & r->mask];
-	is_it = e->index == wc->index;
-	SIM_CHECK(is_it || !e->is_signaled, h->cpu);	/* completions come in order */
-	r->tail++;
-	h->cq[wc->is_recv ? q->rcq : q->scq].outstanding--;
-	return is_it;
-}
-
-void verbs_update_ci(struct host *h, uint32_t cqi, struct cpu_list *out)
-{
-	struct drv_cq *d = &h->cq[cqi];
-
-	d->ci_written = d->ci;
-	append_store32(out, h->nic->cq[cqi].dbr_pa, d->ci & CI_MASK, OP_NONE);
-}
-
-int verbs_req_notify(struct host *h, uint32_t cqi, bool solicited_only, struct cpu_list *out)
-{
-	const struct cq_attr *cq = &h->nic->cq[cqi];
-	struct drv_cq *d = &h->cq[cqi];
-	uint32_t arm = (uint32_t)(d->arm_sn & 3) << 28 | (solicited_only ? ARM_SOLICITED : 0) | (d->ci & CI_MASK);
-	struct cpu_req *r;
-
-	append_store32(out, cq->dbr_pa + 4, arm, OP_NONE);
-	r = append(out, CPU_MMIO, UAR_CQ_DOORBELL, 8, OP_NONE);
-	memset(r->data, 0, sizeof(r->data));
-	store_be32(r->data, arm);
-	store_be32(r->data + 4, cq->cqn);
-	d->arm_sn++;
-	return 0;
-}
-
-void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *out)
-{
-	static const uint8_t invalid[1] = { 0 };
-	const uint64_t mpt = h->nic->mpt_pa + MPT_FLAGS;
-
-	append_store(out, mpt + (uint64_t)(mr->lkey >> 8) * MPT_SIZE, invalid, 1, OP_NONE);
-	if (mr->rkey != mr->lkey)
-		append_store(out, mpt + (uint64_t)(mr->rkey >> 8) * MPT_SIZE, invalid, 1, OP_NONE);
-}
-
-void verbs_apply(struct host *h, const struct cpu_list *l)
-{
-	for (uint32_t i = 0; i < l->n; i++) {
-		const struct cpu_req *r = &l->req[i];
-
-		SIM_CHECK(r->kind == CPU_STORE, NULL);
-		mem_write(h->mem, r->addr, r->data, r->len);
-	}
 }

@@ -29,17 +29,25 @@ static void end(void)
 
 static void send(uint8_t operation, uint32_t psn, uint32_t len)
 {
-	tbs_send(&s, &(struct tbs_pkt){ .operation = operation, .psn = psn, .len = len,
-					.seed = (uint8_t)(16 * psn), .ack_req = true, .imm = psn,
+	tbs_send(&s, &(struct tbs_pkt){ .operation = operation,
+					.psn = psn,
+					.len = len,
+					.seed = (uint8_t)(16 * psn),
+					.ack_req = true,
+					.imm = psn,
 					.src_qp = 0x123456 });
 }
 
 static void send_write(uint8_t operation, uint32_t psn, uint32_t len, uint32_t rkey,
 		       uint32_t dma_len)
 {
-	tbs_send(&s, &(struct tbs_pkt){ .operation = (uint8_t)(IB_UC | operation), .psn = psn,
-					.len = len, .seed = (uint8_t)(16 * psn), .imm = psn,
-					.va = TBS_BASE + 0x8000, .rkey = rkey,
+	tbs_send(&s, &(struct tbs_pkt){ .operation = (uint8_t)(IB_UC | operation),
+					.psn = psn,
+					.len = len,
+					.seed = (uint8_t)(16 * psn),
+					.imm = psn,
+					.va = TBS_BASE + 0x8000,
+					.rkey = rkey,
 					.dma_len = dma_len });
 }
 
@@ -113,7 +121,8 @@ static void uc_gap_drops_until_the_next_first_or_only(void)
 		/* two Middles changed places */
 		{ { 200, 202, 201, 203, 204 },
 		  { IB_SEND_FIRST, IB_SEND_MIDDLE, IB_SEND_MIDDLE, IB_SEND_LAST, IB_SEND_ONLY },
-		  5, 3 },
+		  5,
+		  3 },
 		/* of another operation than the message */
 		{ { 200, 201, 202 }, { IB_SEND_FIRST, IB_WRITE_LAST, IB_SEND_ONLY }, 3, 1 },
 		/* far ahead and far behind are all the same */
@@ -127,7 +136,8 @@ static void uc_gap_drops_until_the_next_first_or_only(void)
 		tbs_recv(&s, 0, 0, 4096, 2);
 		tbs_recv(&s, 0, 4096, 64, 1);
 		for (uint32_t k = 0; k <= last; k++)
-			send(IB_UC | cases[i].operation[k], cases[i].psn[k], k < last ? TBS_MTU : 20);
+			send(IB_UC | cases[i].operation[k], cases[i].psn[k],
+			     k < last ? TBS_MTU : 20);
 		tbs_settle(&s);
 		/* the message that came whole has the receive that the broken one had begun to fill */
 		CU_ASSERT_EQUAL(s.cqe->n_received, 1);
@@ -144,7 +154,7 @@ static void uc_message_without_receive_is_lost_whole(void)
 	send(IB_UC | IB_SEND_FIRST, 200, TBS_MTU);
 	tbs_settle(&s);
 	tbs_recv(&s, 0, 0, 4096, 1);
-	send(IB_UC | IB_SEND_LAST, 201, 10);	/* too late for this message */
+	send(IB_UC | IB_SEND_LAST, 201, 10); /* too late for this message */
 	send(IB_UC | IB_SEND_ONLY, 202, 12);
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(s.cqe->n_received, 1);
@@ -164,17 +174,22 @@ static void uc_faults_are_dropped_and_the_next_message_works(void)
 	start(QP_UC, NULL);
 	s.qp[1].access = 0;
 	tbs_recv(&s, 0, 0, 300, 1);
-	send_write(IB_WRITE_FIRST, 200, TBS_MTU, TBS_RKEY + 1, TBS_MTU + 8);	/* key */
+	send_write(IB_WRITE_FIRST, 200, TBS_MTU, TBS_RKEY + 1, TBS_MTU + 8); /* key */
 	send_write(IB_WRITE_LAST, 201, 8, 0, 0);
-	send_write(IB_WRITE_ONLY, 202, 8, TBS_RKEY, 1u << 20);			/* length */
+	send_write(IB_WRITE_ONLY, 202, 8, TBS_RKEY, 1u << 20); /* length */
 	send_write(IB_WRITE_ONLY, 203, 4, TBS_RKEY, 8);
-	send(IB_UC | IB_SEND_FIRST, 204, TBS_MTU);				/* longer than */
-	send(IB_UC | IB_SEND_MIDDLE, 205, TBS_MTU);				/* its receive */
+	send(IB_UC | IB_SEND_FIRST, 204, TBS_MTU);  /* longer than */
+	send(IB_UC | IB_SEND_MIDDLE, 205, TBS_MTU); /* its receive */
 	send(IB_UC | IB_SEND_LAST, 206, 1);
 	send(IB_UC | IB_SEND_ONLY, 207, 100);
-	tbs_send(&s, &(struct tbs_pkt){ .operation = IB_UC | IB_WRITE_ONLY, .qpi = 1, .psn = 200,
-					.va = TBS_BASE + 0x9000, .rkey = TBS_RKEY, .len = 4,
-					.dma_len = 4, .seed = 1 });		/* right of the QP */
+	tbs_send(&s, &(struct tbs_pkt){ .operation = IB_UC | IB_WRITE_ONLY,
+					.qpi = 1,
+					.psn = 200,
+					.va = TBS_BASE + 0x9000,
+					.rkey = TBS_RKEY,
+					.len = 4,
+					.dma_len = 4,
+					.seed = 1 }); /* right of the QP */
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(tb_stat(&s.t, "dropped"), 7);
 	CU_ASSERT_EQUAL(s.cqe->n_received, 1);
@@ -201,7 +216,7 @@ static void uc_packet_of_another_service_is_dropped(void)
 static void uc_bad_receive_buffer_is_an_error_of_the_qp(void)
 {
 	start(QP_UC, NULL);
-	tbs_recv(&s, 0, TBS_MEM - 8, 64, 1);	/* beyond the end of memory */
+	tbs_recv(&s, 0, TBS_MEM - 8, 64, 1); /* beyond the end of memory */
 	tbs_recv(&s, 0, 0, 64, 1);
 	send(IB_UC | IB_SEND_ONLY, 200, 20);
 	tbs_settle(&s);
@@ -243,7 +258,7 @@ static void ud_datagram_is_behind_its_network_header(void)
 	tbs_recv(&s, 0, 0, 4096, 3);
 	tbs_recv(&s, 0, 4096, GRH, 1);
 	send(IB_UD | IB_SEND_ONLY, 7, TBS_MTU);
-	send(IB_UD | IB_SEND_ONLY_IMM, 3, 0);	/* the PSN says nothing */
+	send(IB_UD | IB_SEND_ONLY_IMM, 3, 0); /* the PSN says nothing */
 	memset(s.mem, 0xee, 8192);
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(s.cqe->n_received, 2);
@@ -252,7 +267,8 @@ static void ud_datagram_is_behind_its_network_header(void)
 	expect_recv(1, 1, CQE_RESP_SEND_IMM, GRH);
 	CU_ASSERT_EQUAL(tbs_cqe(&s, 1)->imm, 3);
 	CU_ASSERT(holds(GRH, TBS_MTU, 7));
-	CU_ASSERT(is_untouched(0, GRH) && is_untouched(4096, GRH)); /* packets by hand have zeros there */
+	CU_ASSERT(is_untouched(0, GRH) &&
+		  is_untouched(4096, GRH)); /* packets by hand have zeros there */
 	CU_ASSERT_EQUAL(s.mem[GRH + TBS_MTU], 0xee);
 	CU_ASSERT_EQUAL(s.mem[4096 + GRH], 0xee);
 	end();
@@ -263,7 +279,8 @@ static void ud_network_header_is_that_of_the_packet(void)
 {
 	for (unsigned is_v6 = 0; is_v6 < 2; is_v6++) {
 		uint16_t l4 = (uint16_t)(ETH_BYTES + (is_v6 ? IPV6_BYTES : IPV4_BYTES) + UDP_BYTES);
-		struct rx_pkt m = { .len = 4, .xeth = (uint16_t)(l4 + BTH_BYTES),
+		struct rx_pkt m = { .len = 4,
+				    .xeth = (uint16_t)(l4 + BTH_BYTES),
 				    .payload = (uint16_t)(l4 + BTH_BYTES + DETH_BYTES),
 				    .opcode = IB_UD | IB_SEND_ONLY };
 		struct packet *p;
@@ -302,7 +319,7 @@ static void ud_network_header_is_that_of_the_packet(void)
 static void ud_network_header_is_spread_over_segments(void)
 {
 	start(QP_UD, NULL);
-	tbs_recv(&s, 0, 0, 60, 3);	/* 20, 21 and what is left */
+	tbs_recv(&s, 0, 0, 60, 3); /* 20, 21 and what is left */
 	memset(s.mem, 0xee, 128);
 	send(IB_UD | IB_SEND_ONLY, 1, 20);
 	tbs_settle(&s);
@@ -314,16 +331,16 @@ static void ud_network_header_is_spread_over_segments(void)
 static void ud_what_cannot_be_taken_is_dropped(void)
 {
 	start(QP_UD, NULL);
-	send(IB_UD | IB_SEND_ONLY, 0, 8);		/* no receive */
+	send(IB_UD | IB_SEND_ONLY, 0, 8); /* no receive */
 	tbs_settle(&s);
 	tbs_recv(&s, 0, 0, GRH + 8, 1);
-	send(IB_UD | IB_SEND_ONLY, 1, 9);		/* too long, with the header */
+	send(IB_UD | IB_SEND_ONLY, 1, 9); /* too long, with the header */
 	send(IB_RC | IB_SEND_ONLY, 2, 8);
-	send(IB_UD | IB_SEND_ONLY, 3, TBS_MTU + 1);	/* longer than the MTU */
+	send(IB_UD | IB_SEND_ONLY, 3, TBS_MTU + 1); /* longer than the MTU */
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(s.cqe->n_received, 0);
 	CU_ASSERT_EQUAL(tb_stat(&s.t, "dropped"), 4);
-	send(IB_UD | IB_SEND_ONLY, 4, 8);		/* the receive is still there */
+	send(IB_UD | IB_SEND_ONLY, 4, 8); /* the receive is still there */
 	tbs_settle(&s);
 	expect_recv(0, 0, CQE_RESP_SEND, GRH + 8);
 	CU_ASSERT(holds(GRH, 8, 4));
@@ -343,16 +360,19 @@ static void shared_receives_stay_when_a_qp_fails(void)
 	tbs_recv(&s, 0, 0, 512, 1);
 	tbs_recv(&s, 0, 512, 512, 1);
 	send(IB_SEND_FIRST, 200, TBS_MTU);
-	send(IB_SEND_FIRST, 201, TBS_MTU);	/* out of sequence: an error of the QP */
+	send(IB_SEND_FIRST, 201, TBS_MTU); /* out of sequence: an error of the QP */
 	tbs_settle(&s);
-	CU_ASSERT_EQUAL(s.cqe->n_received, 1);	/* the one in use */
+	CU_ASSERT_EQUAL(s.cqe->n_received, 1); /* the one in use */
 	CU_ASSERT_EQUAL(tbs_cqe(&s, 0)->syndrome, CQE_SYNDROME_REMOTE_INVAL_REQ);
 	CU_ASSERT_EQUAL(s.rq_req->n_received, 1);
 	CU_ASSERT_EQUAL(s.acks[s.n_acks - 1].syndrome, NAK_INVALID_REQUEST);
 	tbs_end(&s);
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_responder_uc_tests[] = {
 	TEST(uc_messages_in_sequence_are_executed_without_an_answer),
 	TEST(uc_gap_drops_until_the_next_first_or_only),

@@ -33,7 +33,8 @@ static void begin(const char *setup)
 	n_text = 0;
 	put("rnicsim-trace 1\nhost h0\nhost h1\n"
 	    "mr h0 src va=0x10000 len=1MiB access=lw fill=rand:7\n"
-	    "mr h1 dst va=0x800000 len=1MiB access=lw,rw rkey=0x4242 fill=zero\n%s", setup);
+	    "mr h1 dst va=0x800000 len=1MiB access=lw,rw rkey=0x4242 fill=zero\n%s",
+	    setup);
 }
 
 static void go(struct tb_run *t, const struct tb_run_how *like)
@@ -46,14 +47,13 @@ static void go(struct tb_run *t, const struct tb_run_how *like)
 
 /* ---- SRQ ---- */
 
-static const char shared[] =
-	"srq h1 s depth=8 max_sge=2\n"
-	"qp h0 q0 type=RC peer=h1.q0 mtu=512 rnr_retry=7 min_rnr=1\n"
-	"qp h0 q1 type=UC peer=h1.q1 mtu=512\n"
-	"qp h0 q2 type=UD mtu=512\n"
-	"qp h1 q0 type=RC peer=h0.q0 mtu=512 srq=s rnr_retry=7 min_rnr=1\n"
-	"qp h1 q1 type=UC peer=h0.q1 mtu=512 srq=s\n"
-	"qp h1 q2 type=UD mtu=512 srq=s qkey=0x77\n";
+static const char shared[] = "srq h1 s depth=8 max_sge=2\n"
+			     "qp h0 q0 type=RC peer=h1.q0 mtu=512 rnr_retry=7 min_rnr=1\n"
+			     "qp h0 q1 type=UC peer=h1.q1 mtu=512\n"
+			     "qp h0 q2 type=UD mtu=512\n"
+			     "qp h1 q0 type=RC peer=h0.q0 mtu=512 srq=s rnr_retry=7 min_rnr=1\n"
+			     "qp h1 q1 type=UC peer=h0.q1 mtu=512 srq=s\n"
+			     "qp h1 q2 type=UD mtu=512 srq=s qkey=0x77\n";
 
 /*
  * Messages of all services, one after the other, many times round a ring of eight, more receives
@@ -67,19 +67,20 @@ static void put_messages(void)
 
 	begin(shared);
 	for (uint32_t i = 0; i < MESSAGES; i++)
-		put("recv h1.s id=%u sge=dst:%u:300,dst:%u:1748\n", i + 1, i * 4096, i * 4096 + 300);
+		put("recv h1.s id=%u sge=dst:%u:300,dst:%u:1748\n", i + 1, i * 4096,
+		    i * 4096 + 300);
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		uint32_t q = i % 3, len = q == 2 ? 400 : 1 + i * 37 % 2000;
 
-		put("post h0.q%u id=%u op=%s sge=src:%u:%u%s", q, ++id, i & 1 ? "SEND" : "SEND_WITH_IMM imm=5",
-		    i * 2048, len, dest[q]);
+		put("post h0.q%u id=%u op=%s sge=src:%u:%u%s", q, ++id,
+		    i & 1 ? "SEND" : "SEND_WITH_IMM imm=5", i * 2048, len, dest[q]);
 		if (prev)
 			put(" after=h1:%u", prev);
 		put("\nexpect h0.q%u id=%u status=SUCCESS\n", q, id);
 		prev = i + 1;
 		put("expect h1.s id=%u status=SUCCESS\n"
-		    "expect mem h1 dst:%u:%u == h0 src:%u:%u\n", i + 1, i * 4096 + (q == 2 ? 40 : 0), len,
-		    i * 2048, len);
+		    "expect mem h1 dst:%u:%u == h0 src:%u:%u\n",
+		    i + 1, i * 4096 + (q == 2 ? 40 : 0), len, i * 2048, len);
 	}
 }
 
@@ -104,10 +105,12 @@ static void srq_wqes_come_back_in_any_order(void)
 	      "qp h0 q1 type=RC peer=h1.q1 mtu=256\nqp h1 q1 type=RC peer=h0.q1 mtu=256 srq=s min_rnr=1\n"
 	      "qp h0 q2 type=RC peer=h1.q2 mtu=256\nqp h1 q2 type=RC peer=h0.q2 mtu=256 srq=s min_rnr=1\n");
 	for (uint32_t i = 0; i < 90; i++)
-		put("recv h1.s id=%u sge=dst:%u:8192\nexpect h1.s id=%u status=SUCCESS\n", i + 1, i * 8192, i + 1);
+		put("recv h1.s id=%u sge=dst:%u:8192\nexpect h1.s id=%u status=SUCCESS\n", i + 1,
+		    i * 8192, i + 1);
 	for (uint32_t q = 0; q < 3; q++)
 		put("post h0.q%u id=%u op=SEND sge=src:0:%u repeat=30 window=4\n"
-		    "expect h0.q%u id=%u status=SUCCESS\n", q, q + 1, q == 0 ? 8000 : 20, q, q + 1);
+		    "expect h0.q%u id=%u status=SUCCESS\n",
+		    q, q + 1, q == 0 ? 8000 : 20, q, q + 1);
 	go(&t, &(struct tb_run_how){ .ini = "" });
 	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic1.wqe_fetch.rq_wqes"), 90);
 	/* some reads went on behind a link that leads elsewhere */
@@ -124,7 +127,8 @@ static void srq_results_depend_on_neither_sleep_nor_order(void)
 	put_messages();
 	for (size_t i = 0; i < ARRAY_LEN(inis); i++) {
 		const struct tb_run_how how[] = {
-			{ .ini = inis[i] }, { .ini = inis[i], .every_cycle = true },
+			{ .ini = inis[i] },
+			{ .ini = inis[i], .every_cycle = true },
 			{ .ini = inis[i], .order = ORDER_REVERSED },
 		};
 		char *first = NULL;
@@ -176,12 +180,14 @@ static void srq_below_its_limit_is_noticed_once(void)
 
 		snprintf(setup, sizeof(setup),
 			 "srq h1 s depth=8 limit=%u\nqp h0 q0 type=RC peer=h1.q0\n"
-			 "qp h1 q0 type=RC peer=h0.q0 srq=s\n", cases[i].limit);
+			 "qp h1 q0 type=RC peer=h0.q0 srq=s\n",
+			 cases[i].limit);
 		begin(setup);
 		for (uint32_t k = 0; k < 8; k++)
 			put("recv h1.s id=%u sge=dst:%u:64\n", k + 1, k * 64);
 		put("post h0.q0 id=1 op=SEND sge=src:0:64 repeat=%u\n"
-		    "expect stat nic1.wqe_fetch.srq_limits == %u\n", cases[i].messages, cases[i].events);
+		    "expect stat nic1.wqe_fetch.srq_limits == %u\n",
+		    cases[i].messages, cases[i].events);
 		go(&t, &(struct tb_run_how){ .ini = "" });
 		tb_run_close(&t);
 	}
@@ -212,10 +218,10 @@ static void datagram_that_nobody_takes_is_dropped(void)
 	begin("qp h0 q0 type=UD qkey=0x80000005\nqp h0 q1 type=UD pkey=0x1234\n"
 	      "qp h1 q0 type=UD qkey=0x77\nqp h1 q1 type=UD qkey=0x80000005\n");
 	put("recv h1.q0 id=1 sge=dst:0:1000\nrecv h1.q1 id=2 sge=dst:1000:1000\n"
-	    "post h0.q0 id=1 op=SEND sge=src:0:8 dest=h1.q0 qkey=0x78\n"	/* Q_Key */
-	    "post h0.q0 id=2 op=SEND sge=src:0:8 dest=h1:0x999 qkey=0x77\n"	/* QPN */
-	    "post h0.q1 id=3 op=SEND sge=src:0:8 dest=h1.q0 qkey=0x77\n"	/* P_Key */
-	    "post h0.q0 id=4 op=SEND sge=src:0:8 dest=h1.q1 qkey=0x80000000\n"	/* the QP's own */
+	    "post h0.q0 id=1 op=SEND sge=src:0:8 dest=h1.q0 qkey=0x78\n"       /* Q_Key */
+	    "post h0.q0 id=2 op=SEND sge=src:0:8 dest=h1:0x999 qkey=0x77\n"    /* QPN */
+	    "post h0.q1 id=3 op=SEND sge=src:0:8 dest=h1.q0 qkey=0x77\n"       /* P_Key */
+	    "post h0.q0 id=4 op=SEND sge=src:0:8 dest=h1.q1 qkey=0x80000000\n" /* the QP's own */
 	    "expect h0.q0 id=1 status=SUCCESS\nexpect h0.q0 id=2 status=SUCCESS\n"
 	    "expect h0.q1 id=3 status=SUCCESS\nexpect h0.q0 id=4 status=SUCCESS\n"
 	    "expect h1.q0 id=1 none\nexpect h1.q1 id=2 status=SUCCESS\n"
@@ -245,7 +251,10 @@ static void uc_message_with_a_lost_packet_leaves_its_receive(void)
 	tb_run_close(&t);
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_srq_tests[] = {
 	TEST(srq_serves_qps_of_all_services_round_and_round),
 	TEST(srq_wqes_come_back_in_any_order),
