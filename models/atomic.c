@@ -14,6 +14,9 @@
  * against this NIC only (IBV_ATOMIC_HCA); the keys were checked by the responder, and are checked
  * again by the transfers. Not modelled: PCIe AtomicOp requests, masked and extended atomics.
  *
+ * ATOMIC WRITE is a store under the same lock, without the read. FLUSH is a read only: on the link
+ * it pushes all that was posted before it into memory, so its end says that this is there.
+ *
  * Rate: 'parallel' operations a DMA read latency, at most one in 'interval' cycles. IBTA vol.
  * 1, 9.4.5.
  */
@@ -164,14 +167,33 @@ static void finish(struct atomic *a, struct atomic_slot *s, uint8_t status)
 	unlock(a, s->req.va);
 }
 
+static const uint8_t kind_access[] = {
+	[ATOMIC_RMW] = ACCESS_REMOTE_ATOMIC, [ATOMIC_STORE] = ACCESS_REMOTE_WRITE,
+	[ATOMIC_TOUCH] = ACCESS_FLUSH
+};
+
 static void push_dma(struct atomic *a, uint32_t i, bool is_write)
 {
 	const struct atomic_slot *s = &a->slot[i];
 
 	dma_req_push(a->dma_req, &(struct dma_req){
-		.addr = s->req.va, .key = s->req.rkey, .len = ATOMIC_BYTES, .buf = s->buf, .tag = i,
-		.pd = s->req.pd, .access = ACCESS_REMOTE_ATOMIC, .is_write = is_write,
-		.cls = DMA_ATOMIC, .op = OP_NONE });
+		.addr = s->req.va, .key = s->req.rkey,
+		.len = s->req.kind == ATOMIC_TOUCH ? s->req.len : ATOMIC_BYTES, .buf = s->buf,
+		.tag = i, .pd = s->req.pd, .access = kind_access[s->req.kind],
+		.is_write = is_write, .cls = DMA_ATOMIC, .op = OP_NONE });
+}
+
+/* The first transfer of the operation in slot 'i': a read, or the only one of a store. */
+static void first_dma(struct atomic *a, uint32_t i)
+{
+	struct atomic_slot *s = &a->slot[i];
+	bool is_store = s->req.kind == ATOMIC_STORE;
+
+	s->buf = pool_alloc(a->pool);
+	if (is_store)
+		store_le64(buf_data(a->b.sim, s->buf), s->req.swap_add);
+	push_dma(a, i, is_store);
+	s->state = is_store ? SLOT_WRITING : SLOT_READING;
 }
 
 /* One transfer a cycle; writes first, they end operations. False when one was refused. */
@@ -195,9 +217,7 @@ static bool start_dma(struct atomic *a)
 		pool_stall(a->pool);
 		return false;
 	}
-	a->slot[i].buf = pool_alloc(a->pool);
-	push_dma(a, i, false);
-	a->slot[i].state = SLOT_READING;
+	first_dma(a, i);
 	return true;
 }
 
@@ -243,7 +263,7 @@ static void take_dma_rsp(struct atomic *a)
 	SIM_CHECK(s->state == SLOT_READING || s->state == SLOT_WRITING, a);
 	if (s->state == SLOT_WRITING) {
 		finish(a, s, m->status);
-	} else if (m->status != XLATE_OK) {
+	} else if (m->status != XLATE_OK || s->req.kind == ATOMIC_TOUCH) {
 		buf_unref(&a->b, s->buf);
 		finish(a, s, m->status);
 	} else {

@@ -8,7 +8,7 @@
 #define CLASSES(X) \
 	X(feed) X(workload) X(host_mem) X(pcie_link) X(doorbell) X(qp_sched) X(qpc_cache) X(wqe_fetch) \
 	X(requester) X(responder) X(atomic) X(mtt) X(dma_engine) X(pktizer) X(tx_port) X(mac) X(wire) \
-	X(rx_parser) X(cqe_writer)
+	X(rx_parser) X(cqe_writer) X(mpt_unit)
 
 #define X(name) extern const struct block_class name##_class;
 CLASSES(X)

@@ -51,7 +51,8 @@ enum {
 	ACCESS_REMOTE_WRITE = 2,
 	ACCESS_REMOTE_READ = 4,
 	ACCESS_REMOTE_ATOMIC = 8,
-	ACCESS_MW_BIND = 16
+	ACCESS_MW_BIND = 16,
+	ACCESS_FLUSH = 128
 };
 
 enum xlate_status {
@@ -62,6 +63,12 @@ enum xlate_status {
 	XLATE_OUT_OF_RANGE
 };
 
+/*
+ * What the atomic unit does: read, modify and write; store 8 bytes (ATOMIC WRITE); read, so that all
+ * that was posted before is in memory (FLUSH).
+ */
+enum atomic_kind { ATOMIC_RMW, ATOMIC_STORE, ATOMIC_TOUCH };
+
 /* Which opcodes a job's packets get; First, Middle, Last, Only follow from is_first and is_last. */
 enum job_kind {
 	JOB_SEND,
@@ -70,6 +77,8 @@ enum job_kind {
 	JOB_READ_REQ,
 	JOB_CMP_SWAP,
 	JOB_FETCH_ADD,
+	JOB_FLUSH,
+	JOB_ATOMIC_WRITE,
 	JOB_READ_RSP,
 	JOB_ATOMIC_ACK
 };

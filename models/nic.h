@@ -155,6 +155,11 @@ enum {
 	MLX5_OPCODE_RDMA_READ = 0x10,
 	MLX5_OPCODE_ATOMIC_CS = 0x11,
 	MLX5_OPCODE_ATOMIC_FA = 0x12,
+	/* declared here; the numbers of the first two are mlx4's, of the others those of the BTH */
+	MLX5_OPCODE_BIND_MW = 0x18,
+	MLX5_OPCODE_LOCAL_INVAL = 0x1b,
+	MLX5_OPCODE_FLUSH = 0x1c,
+	MLX5_OPCODE_ATOMIC_WRITE = 0x1d,
 	MLX5_OPCODE_UMR = 0x25
 };
 
@@ -199,7 +204,7 @@ enum {
 
 /* Memory protection table entry, 64 B, big-endian (a subset of mlx5's mkey context, declared layout). */
 enum {
-	MPT_FLAGS = 0,		/* 1 B: bit 0 valid */
+	MPT_FLAGS = 0,		/* 1 B: MPT_VALID, MPT_WINDOW */
 	MPT_ACCESS = 1,		/* 1 B: ACCESS_* */
 	MPT_PD = 2,		/* 2 B */
 	MPT_KEY8 = 4,		/* 1 B: low byte of the key */
@@ -207,8 +212,11 @@ enum {
 	MPT_START = 8,		/* 8 B: first virtual address */
 	MPT_LEN = 16,		/* 8 B */
 	MPT_MTT = 24,		/* 8 B: bus address of the first MTT entry (8 B each: page address | 3) */
+	MPT_LKEY = 32,		/* 4 B: a bound window: key of its region */
 	MPT_SIZE = 64
 };
+#define MPT_VALID 1u		/* what its key allows can be done */
+#define MPT_WINDOW 2u		/* a memory window; not valid: not bound */
 
 #define MTT_ENTRY 8u
 #define MTT_PRESENT 3ull	/* rd_en, wr_en */

@@ -24,7 +24,7 @@ struct pkt_place pktizer_place(const struct tx_job *j, uint32_t off, uint32_t n,
 static inline bool pktizer_has_payload(uint8_t job_kind)
 {
 	return job_kind == JOB_SEND || job_kind == JOB_SEND_INV || job_kind == JOB_WRITE ||
-	       job_kind == JOB_READ_RSP;
+	       job_kind == JOB_READ_RSP || job_kind == JOB_ATOMIC_WRITE;
 }
 
 /*

@@ -33,6 +33,8 @@ static const struct operations operations[] = {
 	[JOB_READ_REQ] = SAME(IB_READ_REQUEST),
 	[JOB_CMP_SWAP] = SAME(IB_CMP_SWAP),
 	[JOB_FETCH_ADD] = SAME(IB_FETCH_ADD),
+	[JOB_FLUSH] = SAME(IB_FLUSH),
+	[JOB_ATOMIC_WRITE] = SAME(IB_ATOMIC_WRITE),
 	[JOB_READ_RSP] = { { IB_READ_RSP_MIDDLE, IB_READ_RSP_FIRST,
 			     IB_READ_RSP_LAST, IB_READ_RSP_ONLY },
 			   IB_READ_RSP_LAST, IB_READ_RSP_ONLY },
@@ -105,6 +107,9 @@ static void add_extended(struct packet *p, const struct nic *nic, const struct q
 		packet_add_deth(p, &(struct hdr_deth){
 			.qkey = datagram_qkey(load_be32(wqe + WQE_AV_OFF), nic, qp),
 			.srcqp = qp->qpn });
+	if (opcode_has(o, X_FETH))
+		packet_add_feth(p, &(struct hdr_feth){
+			.sel = j->imm >> 4 & 3, .plt = j->imm & 0xf });
 	if (opcode_has(o, X_RETH))
 		packet_add_reth(p, &(struct hdr_reth){
 			.va = j->raddr, .rkey = j->rkey, .dmalen = j->dma_len });

@@ -57,6 +57,8 @@ struct rec {
 	uint32_t qpi;		/* RECV: receive queue (verbs.h) */
 	uint32_t dest_host, dest_qpn, qkey; /* UD */
 	uint32_t mr, rmr;	/* indices in the trace; rmr TRACE_NONE: raddr does not wrap */
+	uint32_t mw;		/* index in the trace; BIND_MW, whose region is mr */
+	uint8_t bind_access;
 	uint32_t ticket;
 	uint32_t imm, inv_key, rkey;
 	uint64_t id, wr_id;

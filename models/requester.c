@@ -14,13 +14,15 @@
  * the last of these writes is in the posted queue. Completions are in order; after an error the
  * rest is flushed. Selective repeat instead, if so set: only what is missing goes out again.
  * Messages of unreliable services are done when their last packet was handed to the port; an error
- * of theirs stops the send queue only.
- * Not modelled: XRC, memory windows; rate limits (qp_sched paces WQEs).
+ * of theirs stops the send queue only. Binds and local invalidations wait until all before them in
+ * their queue is finished, and are done before anything behind them goes out.
+ * Not modelled: XRC; rate limits (qp_sched paces WQEs).
  *
  * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
  * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
  * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_sr.c (selective
- * repeat), requester_unacked.c (UC, UD), requester_timer.c, requester.h (state).
+ * repeat), requester_unacked.c (UC, UD), requester_local.c (windows), requester_timer.c,
+ * requester.h (state).
  */
 #include "models/requester.h"
 
@@ -70,11 +72,13 @@ static const struct field requester_fields[] = {
 	PORT_IN(T, rx, rx_pkt, "acknowledgements and responses"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of writes of response data"),
+	PORT_IN(T, mpt_rsp, mpt_rsp, "binds and invalidations done"),
 	PORT_IN(T, peer_error, qp_error, "QPs that the responder put into Error"),
 	PORT_OUT(T, job, tx_job, "runs of packets"),
 	PORT_OUT(T, credit, sq_credit, "WQEs released, to the scheduler"),
 	PORT_OUT(T, cqe, cqe_req, "completions"),
 	PORT_OUT(T, dma_req, dma_req, "writes of response data"),
+	PORT_OUT(T, mpt_op, mpt_op, "binds and invalidations"),
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
 	STAT(T, wqes, "WQE", "WQEs taken"),
 	STAT(T, jobs, "job", "jobs sent"),
@@ -170,13 +174,15 @@ static uint8_t local_error(const struct requester *r, const struct req_wqe *w)
 {
 	const struct qp_attr *a = req_attr(r, w->w.qpi);
 	const struct req_op *op = req_op_of(w);
-	bool is_atomic = op->is_answered && w->w.opcode != MLX5_OPCODE_RDMA_READ;
+	bool is_write = op->kind == JOB_ATOMIC_WRITE;
+	bool is_8 = is_write || op->kind == JOB_CMP_SWAP || op->kind == JOB_FETCH_ADD;
 
-	if (!(op->types >> a->type & 1) || (op->is_answered && (w->w.is_inline || !a->rd_atomic)))
+	if (!(op->types >> a->type & 1) ||
+	    (op->is_answered && ((w->w.is_inline && !is_write) || !a->rd_atomic)))
 		return CQE_SYNDROME_LOCAL_QP_OP;
 	if (a->type == QP_UD && w->w.len > a->mtu && !((const struct nic *)r->b.env)->takes_long_ud)
 		return CQE_SYNDROME_LOCAL_LENGTH;
-	if (w->w.len > MAX_MESSAGE || (is_atomic && w->w.len != sizeof(uint64_t)))
+	if (w->w.len > MAX_MESSAGE || (is_8 && w->w.len != sizeof(uint64_t)))
 		return CQE_SYNDROME_LOCAL_LENGTH;
 	return 0;
 }
@@ -238,12 +244,17 @@ static void take_peer_error(struct requester *r)
 	chan_pop(r->peer_error);
 }
 
+static bool returns_data(const struct req_wqe *w)
+{
+	return req_op_of(w)->is_answered && req_op_of(w)->kind < JOB_FLUSH;
+}
+
 static void push_cqe(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint8_t syndrome)
 {
 	cqe_req_push(r->cqe,
 		     &(struct cqe_req){ .qpi = qpi,
 					.cqi = req_attr(r, qpi)->scq,
-					.byte_cnt = req_op_of(w)->is_answered ? w->w.len : 0,
+					.byte_cnt = returns_data(w) ? w->w.len : 0,
 					.op = w->w.op,
 					.wqe_counter = w->w.index,
 					.opcode = syndrome ? CQE_REQ_ERR : CQE_REQ,
@@ -302,6 +313,7 @@ static uint64_t requester_step(struct block *b)
 	req_timer_step(r);
 	take_peer_error(r);
 	req_take_dma_rsp(r);
+	req_take_mpt_rsp(r);
 	req_take_job_done(r);
 	req_take_rx(r);
 	take_wqe(r);

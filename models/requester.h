@@ -59,6 +59,7 @@ struct req_qp {
 	uint8_t pass;		/* counts restarts: part of the job tag */
 	uint8_t timer;		/* list it is on, or REQ_NO_TIMER */
 	bool is_unlimited;	/* the peer does not do end-to-end credits */
+	bool is_local_busy;	/* the mpt_unit works for the WQE at 'send' */
 	bool is_rnr_wait, is_retrying, has_failed, is_error;
 	bool is_unacked;	/* unreliable: a message is done when it was sent */
 	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
@@ -106,8 +107,8 @@ struct requester {
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits;
 	/* ports */
-	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error;
-	struct chan *job, *credit, *cqe, *dma_req, *error;
+	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp;
+	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
 	struct qp_list ready;	/* QPs that can send */
@@ -153,7 +154,8 @@ struct req_op {
 	uint8_t kind;		/* enum job_kind */
 	bool has_imm;
 	bool takes_rq;		/* consumes a receive WQE of the peer */
-	bool is_answered;	/* READ, ATOMIC: ends by its response, not by an ACK */
+	bool is_answered;	/* READ, ATOMIC, FLUSH: ends by its response, not by an ACK */
+	bool is_local;		/* no packet: the mpt_unit does it */
 };
 const struct req_op *req_op_of(const struct req_wqe *w);
 
@@ -225,6 +227,15 @@ void req_sr_lose_all(struct requester *r, uint32_t qpi);
 /* Whether something is to be sent again; if so, req_sr_hole() takes the first run of it. */
 bool req_sr_has_hole(const struct requester *r, struct req_qp *q);
 struct req_run req_sr_hole(const struct requester *r, struct req_qp *q);
+
+/* ---- requester_local.c: binds and invalidations of this side ---- */
+
+/*
+ * Hand the local operation of the QP whose turn it is to the mpt_unit. Returns when to run again.
+ */
+uint64_t req_send_local(struct requester *r);
+
+void req_take_mpt_rsp(struct requester *r);
 
 /* ---- requester_timer.c ---- */
 

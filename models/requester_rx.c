@@ -171,6 +171,12 @@ static void take_ack(struct requester *r, uint32_t qpi, uint32_t psn, const stru
 		implied_nak(r, qpi);
 }
 
+/* Its answer carries a value. */
+static bool is_atomic(const struct req_wqe *w)
+{
+	return w->w.opcode == MLX5_OPCODE_ATOMIC_CS || w->w.opcode == MLX5_OPCODE_ATOMIC_FA;
+}
+
 /* Whether the packet is the next response of WQE 'w', whose PSN it has. */
 static bool is_next_response(const struct requester *r, const struct req_wqe *w,
 			     const struct rx_pkt *m, uint32_t operation)
@@ -179,10 +185,12 @@ static bool is_next_response(const struct requester *r, const struct req_wqe *w,
 	uint32_t at = (m->psn - w->first_psn) & PSN_MASK;
 	bool is_end = at + 1 == w->n_psn || (at + 1) % REQ_READ_PART == 0;
 
-	if (w->w.opcode != MLX5_OPCODE_RDMA_READ)
-		return req_op_of(w)->is_answered && operation == IB_ATOMIC_ACK;
-	if (operation == IB_ATOMIC_ACK)
+	if (is_atomic(w))
+		return operation == IB_ATOMIC_ACK;
+	if (operation == IB_ATOMIC_ACK || !req_op_of(w)->is_answered)
 		return false;
+	if (w->w.opcode != MLX5_OPCODE_RDMA_READ)
+		return operation == IB_READ_RSP_ONLY && m->len == 0;
 	return m->len == min_u64(w->w.len - at * mtu, mtu) &&
 	       is_end == ((opcode_info[m->opcode].place & OPCODE_LAST) != 0);
 }
@@ -222,7 +230,7 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 
 	*s = (struct req_scatter){ true, m->qpi, q->acked, m->buf,
 				   (uint32_t)offsetof(struct packet, data) + m->payload, m->len };
-	if (w->w.opcode == MLX5_OPCODE_RDMA_READ) {
+	if (!is_atomic(w)) {
 		buf_ref(r->b.sim, m->buf);
 	} else {
 		s->buf = atomic_result(r, p->data + m->xeth + AETH_BYTES);

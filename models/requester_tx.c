@@ -6,20 +6,25 @@
  */
 #include "models/requester.h"
 
-#define OPCODES 0x13u
+#define OPCODES 0x1eu
 #define RC (1u << QP_RC | 1u << QP_XRC)
 #define CONNECTED (RC | 1u << QP_UC)
 #define ALL (CONNECTED | 1u << QP_UD)
 #define TAG_PASS_SHIFT 24u
 
 static const struct req_op ops[OPCODES] = {
-	[MLX5_OPCODE_RDMA_WRITE] = { CONNECTED, JOB_WRITE, false, false, false },
-	[MLX5_OPCODE_RDMA_WRITE_IMM] = { CONNECTED, JOB_WRITE, true, true, false },
-	[MLX5_OPCODE_SEND] = { ALL, JOB_SEND, false, true, false },
-	[MLX5_OPCODE_SEND_IMM] = { ALL, JOB_SEND, true, true, false },
-	[MLX5_OPCODE_RDMA_READ] = { RC, JOB_READ_REQ, false, false, true },
-	[MLX5_OPCODE_ATOMIC_CS] = { RC, JOB_CMP_SWAP, false, false, true },
-	[MLX5_OPCODE_ATOMIC_FA] = { RC, JOB_FETCH_ADD, false, false, true },
+	[MLX5_OPCODE_RDMA_WRITE] = { CONNECTED, JOB_WRITE, false, false, false, false },
+	[MLX5_OPCODE_RDMA_WRITE_IMM] = { CONNECTED, JOB_WRITE, true, true, false, false },
+	[MLX5_OPCODE_SEND] = { ALL, JOB_SEND, false, true, false, false },
+	[MLX5_OPCODE_SEND_IMM] = { ALL, JOB_SEND, true, true, false, false },
+	[MLX5_OPCODE_SEND_INVAL] = { RC, JOB_SEND_INV, true, true, false, false },
+	[MLX5_OPCODE_RDMA_READ] = { RC, JOB_READ_REQ, false, false, true, false },
+	[MLX5_OPCODE_ATOMIC_CS] = { RC, JOB_CMP_SWAP, false, false, true, false },
+	[MLX5_OPCODE_ATOMIC_FA] = { RC, JOB_FETCH_ADD, false, false, true, false },
+	[MLX5_OPCODE_FLUSH] = { RC, JOB_FLUSH, false, false, true, false },
+	[MLX5_OPCODE_ATOMIC_WRITE] = { RC, JOB_ATOMIC_WRITE, false, false, true, false },
+	[MLX5_OPCODE_BIND_MW] = { .types = CONNECTED, .is_local = true },
+	[MLX5_OPCODE_LOCAL_INVAL] = { .types = CONNECTED, .is_local = true },
 };
 
 const struct req_op *req_op_of(const struct req_wqe *w)
@@ -37,6 +42,8 @@ static bool may_issue(const struct requester *r, uint32_t qpi, const struct req_
 
 	if (w->w.fence && (q->n_rd_atomic || q->n_writing))
 		return false;
+	if (op->is_local)
+		return q->acked == q->send && !q->n_writing && !q->is_local_busy;
 	if (op->is_answered && q->n_rd_atomic >= req_attr(r, qpi)->rd_atomic)
 		return false;
 	/* One message beyond the limit is the probe. */
@@ -75,8 +82,8 @@ static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 	const struct req_op *op = req_op_of(w);
 
 	w->first_psn = q->send_psn;
-	w->n_psn = w->w.opcode == MLX5_OPCODE_ATOMIC_CS || w->w.opcode == MLX5_OPCODE_ATOMIC_FA ||
-		   req_is_unsent(r, w) ? 1 : psn_count(w->w.len, req_attr(r, qpi)->mtu);
+	w->n_psn = (op->is_answered && op->kind != JOB_READ_REQ) || req_is_unsent(r, w)
+		   ? 1 : psn_count(w->w.len, req_attr(r, qpi)->mtu);
 	q->issued++;
 	q->ssn = psn_add(q->ssn, 1);
 	if (!op->takes_rq)
@@ -136,7 +143,9 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 	j.tag = psn_add(psn, n) | (uint32_t)q->pass << TAG_PASS_SHIFT;
 	if (op->is_answered) {
 		j.raddr += off;
-		j.dma_len = (uint32_t)min_u64(w->w.len - off, n * mtu);
+		if (op->kind == JOB_READ_REQ)
+			j.dma_len = (uint32_t)min_u64(w->w.len - off, n * mtu);
+		j.len = op->kind == JOB_ATOMIC_WRITE ? w->w.len : 0;
 		j.msg_off = 0;
 		j.is_first = j.is_last = 1;
 	} else {
@@ -187,6 +196,12 @@ static void send_job(struct requester *r, uint32_t qpi)
 		req_sent(r, qpi, q->una);
 }
 
+static bool is_local_next(const struct req_qp *q)
+{
+	return q->acked == q->send && q->send == q->issued &&
+	       req_op_of(req_wqe(q, q->send))->is_local;
+}
+
 uint64_t req_send(struct requester *r)
 {
 	uint32_t qpi;
@@ -195,6 +210,8 @@ uint64_t req_send(struct requester *r)
 		qp_list_take(&r->ready);
 	if (!r->ready.n)
 		return CYCLE_NEVER;
+	if (is_local_next(&r->qp[r->ready.head]))
+		return req_send_local(r);
 	if (!chan_can_push(r->job))
 		return chan_stall(r->job);
 	qpi = qp_list_take(&r->ready);

@@ -76,12 +76,16 @@ static const struct field responder_fields[] = {
 		   "documented: rxe recordings; IBTA vol. 1 11.6.2: local access error"),
 	PARAM_BOOL(T, dup_needs_ack_req, false, "acknowledge duplicates only when they ask for it",
 		   "declared: IBTA vol. 1 C9-105 leaves both"),
+	PARAM_BOOL(T, inv_ack, false,
+		   "a SEND with Invalidate of a wrong key is acknowledged, and ends its receive",
+		   "documented: rxe recordings; IBTA vol. 1 table 62: remote access error"),
 	PORT_IN(T, rx, rx_pkt, "requests"),
 	PORT_IN(T, rq_rsp, rq_rsp, "receive WQEs"),
 	PORT_IN(T, xlate_rsp, xlate_rsp, "checked ranges"),
 	PORT_IN(T, atomic_rsp, atomic_rsp, "atomics done"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
 	PORT_IN(T, dma_rsp, dma_rsp, "payload writes posted"),
+	PORT_IN(T, mpt_rsp, mpt_rsp, "keys invalidated"),
 	PORT_IN(T, peer_error, qp_error, "QPs that the requester put into Error"),
 	PORT_OUT(T, rq_req, rq_req, "receive WQEs wanted"),
 	PORT_OUT(T, xlate_req, xlate_req, "ranges to be checked"),
@@ -90,6 +94,7 @@ static const struct field responder_fields[] = {
 	PORT_OUT(T, ack, pkt, "ACK and NAK packets"),
 	PORT_OUT(T, cqe, cqe_req, "receive completions"),
 	PORT_OUT(T, dma_req, dma_req, "payload writes"),
+	PORT_OUT(T, mpt_op, mpt_op, "keys to be invalidated"),
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
 	STAT(T, packets, "pkt", "request packets taken"),
 	STAT(T, messages, "msg", "messages completed"),
@@ -106,6 +111,7 @@ static const struct field responder_fields[] = {
 	STAT(T, reads, "msg", "READs executed"),
 	STAT(T, atomics, "msg", "ATOMICs executed"),
 	STAT(T, replays, "msg", "READs and ATOMICs answered again"),
+	STAT(T, invalidations, "msg", "SENDs with Invalidate whose key was taken away"),
 	STAT(T, flushed, "WQE", "receives that ended with an error"),
 	SIGNAL(T, n_ctx, 12, "contexts taken"),
 	SIGNAL(T, n_held, 24, "packets behind gaps that arrived (selective repeat)"),
@@ -194,6 +200,7 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->want_xlate, r->ctx_links, r->contexts);
 	qp_list_init(&r->want_atomic, r->ctx_links, r->contexts);
 	qp_list_init(&r->want_write, r->ctx_links, r->contexts);
+	qp_list_init(&r->want_inval, r->ctx_links, r->contexts);
 	r->ring_head = r->ring_len = r->n_ctx = r->n_held = 0;
 }
 
@@ -296,15 +303,24 @@ static void ask_xlate(struct responder *r, const struct rsp_ctx *c, uint32_t id)
 			       .access = rsp_class_access[opcode_info[c->m.opcode].op_class] });
 }
 
+static const uint8_t atomic_kinds[RSP_CLASSES] = {
+	[CLASS_ATOMIC] = ATOMIC_RMW, [CLASS_FLUSH] = ATOMIC_TOUCH,
+	[CLASS_ATOMIC_WRITE] = ATOMIC_STORE
+};
+
 static void ask_atomic(struct responder *r, const struct rsp_ctx *c, uint32_t id)
 {
+	const struct opcode_info *i = &opcode_info[c->m.opcode];
+
 	atomic_req_push(r->atomic_req,
-			&(struct atomic_req){ .va = c->va,
+			&(struct atomic_req){ .va = c->va + c->at,
 					      .swap_add = c->swap_add,
 					      .compare = c->compare,
 					      .rkey = c->rkey,
 					      .tag = id,
 					      .pd = rsp_attr(r, c->m.qpi)->pd,
+					      .kind = atomic_kinds[i->op_class],
+					      .len = (uint8_t)min_u64(c->dma_len, 8),
 					      .is_fetch_add = (c->m.opcode & IB_OPERATION_MASK) ==
 							      IB_FETCH_ADD });
 }
@@ -354,11 +370,14 @@ static uint64_t responder_step(struct block *b)
 	rsp_take_recv(r);
 	rsp_take_xlate(r);
 	rsp_take_atomic(r);
+	rsp_take_mpt(r);
 	take_rx(r);
 	if (r->run.n)
 		rsp_run(r, qp_list_take(&r->run));
 	next = rsp_write(r);
 	next = min_u64(next, ask(r));
+	if (r->want_inval.n)
+		next = min_u64(next, rsp_ask_mpt(r));
 	next = min_u64(next, rsp_flush(r));
 	next = min_u64(next, rsp_commit(r));	/* behind what makes entries */
 	next = min_u64(next, report_error(r));

@@ -26,6 +26,7 @@ enum rsp_stage {
 	RSP_NEW,	/* not looked at */
 	RSP_RECV,	/* wants a receive WQE, or waits for it */
 	RSP_XLATE,	/* wants its range checked, or waits for it */
+	RSP_INVAL,	/* wants a key invalidated, or waits for it */
 	RSP_READY,	/* checked; READ, ATOMIC: may wait for earlier writes or a free slot */
 	RSP_ATOMIC,	/* wants the atomic unit, or waits for it */
 	RSP_WRITE	/* payload or outcome goes to the commit ring */
@@ -50,13 +51,14 @@ struct rsp_ctx {
 	uint32_t off, left;	/* payload still to be written: offset in the buffer, bytes */
 	uint32_t grh_left;	/* UD: of the network header in front of it */
 	uint32_t flags_rqpn;	/* UD: as in the CQE */
-	uint32_t at;		/* duplicate READ: first packet of its slot asked for */
+	uint32_t at; /* duplicate READ: first packet of its slot asked for; FLUSH: where it reads */
 	uint8_t stage;		/* enum rsp_stage */
 	uint8_t outcome;	/* enum rsp_outcome */
 	uint8_t syndrome;	/* RSP_NAK */
 	uint8_t slot;		/* duplicate READ: its slot */
 	bool is_dup;
 	bool is_placed;		/* its payload was written before its turn */
+	bool is_invalidated, has_bad_key; /* SEND with Invalidate: the key is gone; was none */
 };
 
 /* Selective repeat: a packet behind a gap. */
@@ -146,16 +148,17 @@ struct responder {
 	uint32_t recovery, sr_window, sr_hold;
 	uint64_t ack_delay, nak_delay;
 	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
-	bool recv_remote_access, dup_needs_ack_req;
+	bool recv_remote_access, dup_needs_ack_req, inv_ack;
 	/* ports */
-	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp, *peer_error;
-	struct chan *rq_req, *xlate_req, *atomic_req, *job, *ack, *cqe, *dma_req, *error;
+	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp, *peer_error,
+		*mpt_rsp;
+	struct chan *rq_req, *xlate_req, *atomic_req, *job, *ack, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct rsp_qp *qp;
 	struct rsp_ctx *ctx;
 	uint32_t free_ctx;
 	struct qp_list run;	/* QPs whose first packet is to be looked at */
-	struct qp_list want_recv, want_xlate, want_atomic, want_write; /* contexts */
+	struct qp_list want_recv, want_xlate, want_atomic, want_write, want_inval; /* contexts */
 	struct qp_list acks;	/* QPs with an ACK or NAK that may go */
 	struct qp_list delayed;	/* QPs whose ACK waits for company */
 	struct qp_list naks;	/* QPs whose sequence NAK waits for nak_delay */
@@ -172,7 +175,7 @@ struct responder {
 	uint32_t n_ctx;
 	/* statistics */
 	uint64_t packets, messages, dropped, duplicates, gaps, acks_sent, naks_sent, rnr_naks;
-	uint64_t held, placed, errors_found, reads, atomics, replays, flushed;
+	uint64_t held, placed, errors_found, reads, atomics, replays, flushed, invalidations;
 };
 
 static inline const struct qp_attr *rsp_attr(const struct responder *r, uint32_t qpi)
@@ -188,8 +191,8 @@ static inline struct rsp_ctx *rsp_first_ctx(const struct responder *r, const str
 	return &r->ctx[q->ctx_head];
 }
 
-/* By class of the request (SEND to ATOMIC): the right that the QP and the key must have. */
-#define RSP_CLASSES (CLASS_ATOMIC + 1)
+/* By class of the request (SEND to ATOMIC WRITE): the right that the QP and the key must have. */
+#define RSP_CLASSES (CLASS_ATOMIC_WRITE + 1)
 extern const uint8_t rsp_class_access[RSP_CLASSES];
 
 /* What differs between the transport services. */
@@ -279,6 +282,36 @@ void rsp_sr_forget(struct responder *r, struct rsp_qp *q);
  * there is no gap to be reported.
  */
 uint32_t rsp_sr_map(const struct responder *r, const struct rsp_qp *q, uint32_t from, uint8_t *map);
+
+/* All checks passed, or the packet waited: go on with it. */
+void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		 const struct opcode_info *i);
+
+/* NAK the packet for a fault of its own, with what a receive in use ends with then. */
+void rsp_refuse(struct responder *r, struct rsp_ctx *c, uint8_t syndrome);
+
+/* ---- responder_ext.c: SEND with Invalidate, FLUSH, ATOMIC WRITE ---- */
+
+/* What only some opcodes have: key to invalidate, 8 bytes to be stored, kind of flush. */
+static inline bool rsp_is_extended(const struct opcode_info *i)
+{
+	return (i->xeths & (1u << X_IETH | 1u << X_FETH)) || i->op_class == CLASS_ATOMIC_WRITE;
+}
+void rsp_decode_extended(struct responder *r, struct rsp_ctx *c, const struct opcode_info *i);
+
+/* Operands of ATOMIC, FLUSH, ATOMIC WRITE that can be carried out. */
+bool rsp_operands_ok(const struct rsp_ctx *c, const struct opcode_info *i);
+
+/* Have the key of a SEND with Invalidate taken away, once earlier writes of the QP are posted. */
+void rsp_invalidate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c);
+
+/* Hand one such key to the mpt_unit. Returns when to run again. */
+uint64_t rsp_ask_mpt(struct responder *r);
+
+void rsp_take_mpt(struct responder *r);
+
+/* The receive of a SEND with Invalidate ends: what its CQE says. */
+void rsp_end_inval(struct responder *r, const struct rsp_ctx *c, struct rsp_commit *e);
 
 /* ---- responder_commit.c: writes and their order ---- */
 

@@ -64,6 +64,8 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 		e->cqe.solicited = c->m.solicited;
 		e->cqe.imm = c->imm;
 		e->cqe.flags_rqpn = c->flags_rqpn;
+		if (opcode_has(i, X_IETH))
+			rsp_end_inval(r, c, e);
 	}
 	rsp_ctx_done(r, c);
 }

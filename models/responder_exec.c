@@ -14,7 +14,8 @@
 
 const uint8_t rsp_class_access[RSP_CLASSES] = {
 	[CLASS_SEND] = 0, [CLASS_WRITE] = ACCESS_REMOTE_WRITE, [CLASS_READ] = ACCESS_REMOTE_READ,
-	[CLASS_ATOMIC] = ACCESS_REMOTE_ATOMIC
+	[CLASS_ATOMIC] = ACCESS_REMOTE_ATOMIC, [CLASS_FLUSH] = ACCESS_FLUSH,
+	[CLASS_ATOMIC_WRITE] = ACCESS_REMOTE_WRITE
 };
 
 void rsp_answer(struct responder *r, struct rsp_ctx *c, enum rsp_outcome outcome, uint8_t syndrome)
@@ -45,8 +46,7 @@ static uint8_t recv_end(const struct responder *r, const struct rsp_ctx *c, uint
 	return r->recv_remote_access ? CQE_SYNDROME_REMOTE_ACCESS : CQE_SYNDROME_LOCAL_ACCESS;
 }
 
-/* The same, for a fault of the packet: a receive in use ends with an error of its own. */
-static void fatal(struct responder *r, struct rsp_ctx *c, uint8_t syndrome)
+void rsp_refuse(struct responder *r, struct rsp_ctx *c, uint8_t syndrome)
 {
 	rsp_fatal(r, c, syndrome, recv_end(r, c, syndrome));
 }
@@ -79,6 +79,8 @@ void rsp_decode(struct responder *r, struct rsp_ctx *c, const struct opcode_info
 		hdr_immdt_decode(&imm, bth + i->off[X_IMMDT]);
 		c->imm = imm.imm;
 	}
+	if (rsp_is_extended(i))
+		rsp_decode_extended(r, c, i);
 }
 
 /* Whether a WRITE packet carries what the message's length says. */
@@ -99,15 +101,14 @@ bool rsp_is_valid(const struct responder *r, const struct rsp_qp *q, const struc
 
 	if ((q->in_msg == RSP_NO_MESSAGE) != is_first || (!is_first && q->in_msg != i->op_class))
 		return false;
-	if (i->op_class >= RSP_CLASSES || opcode_has(i, X_IETH) ||
-	    !opcode_len_ok(i, c->m.len, a->mtu))
+	if (i->op_class >= RSP_CLASSES || !opcode_len_ok(i, c->m.len, a->mtu))
 		return false;
 	need = rsp_class_access[i->op_class];
 	if ((a->access & need) != need || c->dma_len > MAX_MESSAGE)
 		return false;
 	if (i->op_class == CLASS_WRITE)
 		return write_len_ok(q, c, i);
-	return i->op_class != CLASS_ATOMIC || c->va % ATOMIC_BYTES == 0;
+	return i->op_class < CLASS_ATOMIC || rsp_operands_ok(c, i);
 }
 
 /* The saved READ or ATOMIC that holds PSN 'psn', or n_slot. */
@@ -137,7 +138,7 @@ static bool take_slot(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, 
 
 	if (r->enforce_rd_atomic &&
 	    ((is_busy && !s->is_answered) || !rsp_attr(r, c->m.qpi)->dest_rd_atomic)) {
-		fatal(r, c, NAK_INVALID_REQUEST);
+		rsp_refuse(r, c, NAK_INVALID_REQUEST);
 		return false;
 	}
 	if (is_busy) {
@@ -179,10 +180,10 @@ static void start_message(struct rsp_qp *q, const struct rsp_ctx *c, const struc
 }
 
 /*
- * All checks passed. SEND, WRITE: write the payload. READ, ATOMIC: once earlier writes are posted.
+ * SEND, WRITE: write the payload. READ, ATOMIC: once earlier writes are posted.
  */
-static void execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
-		    const struct opcode_info *i)
+void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
+		 const struct opcode_info *i)
 {
 	c->stage = RSP_READY;
 	if (q->is_error) {
@@ -190,6 +191,10 @@ static void execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		return;
 	}
 	if (i->op_class == CLASS_SEND || i->op_class == CLASS_WRITE) {
+		if (opcode_has(i, X_IETH) && !c->is_invalidated) {
+			rsp_invalidate(r, q, c);
+			return;
+		}
 		if (i->place & OPCODE_FIRST)
 			start_message(q, c, i);
 		c->stage = RSP_WRITE;
@@ -209,7 +214,11 @@ static void execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 			return;
 		r->reads++;
 		executed(r, q, c);
-	} else if (take_slot(r, q, c, 1)) {
+	} else if (!take_slot(r, q, c, 1)) {
+		return;
+	} else if (i->op_class == CLASS_FLUSH && !c->dma_len) {
+		executed(r, q, c);
+	} else {
 		c->stage = RSP_ATOMIC;
 		qp_list_add(&r->want_atomic, (uint32_t)(c - r->ctx));
 	}
@@ -239,7 +248,7 @@ static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		return;
 	}
 	c->at = (c->m.psn - s->first_psn) & PSN_MASK;
-	if (i->op_class == CLASS_ATOMIC) {
+	if (i->op_class >= CLASS_ATOMIC) {
 		r->replays++;
 		rsp_activate(r, c->m.qpi, n, 0);
 		rsp_ctx_done(r, c);
@@ -252,7 +261,7 @@ static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		if (c->dma_len)
 			want_xlate(r, c);
 		else
-			execute(r, q, c, i);
+			rsp_execute(r, q, c, i);
 	}
 }
 
@@ -267,7 +276,7 @@ static void translate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 	else if (i->op_class != CLASS_SEND && i->place & OPCODE_FIRST && c->dma_len)
 		want_xlate(r, c);
 	else
-		execute(r, q, c, i);
+		rsp_execute(r, q, c, i);
 }
 
 void rsp_proceed(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
@@ -308,7 +317,7 @@ static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 	if (rsp_is_valid(r, q, c, i))
 		rsp_proceed(r, q, c, i);
 	else
-		fatal(r, c, NAK_INVALID_REQUEST);
+		rsp_refuse(r, c, NAK_INVALID_REQUEST);
 }
 
 static void receiver_not_ready(struct responder *r, struct rsp_ctx *c)
@@ -334,7 +343,7 @@ void rsp_run(struct responder *r, uint32_t qpi)
 	const struct opcode_info *i = &opcode_info[c->m.opcode];
 
 	if (c->stage == RSP_READY) {
-		execute(r, q, c, i);
+		rsp_execute(r, q, c, i);
 	} else if (q->is_error || !i->name || i->is_response ||
 		   (c->m.opcode & IB_TRANSPORT_MASK) != rsp_services[q->type]->transport) {
 		r->dropped++;
@@ -394,9 +403,9 @@ void rsp_take_xlate(struct responder *r)
 	q = &r->qp[c->m.qpi];
 	if (m->status != XLATE_OK)
 		rsp_services[q->type]->refuse(r, c, NAK_REMOTE_ACCESS,
-					  recv_end(r, c, NAK_REMOTE_ACCESS));
+					      recv_end(r, c, NAK_REMOTE_ACCESS));
 	else
-		execute(r, q, c, &opcode_info[c->m.opcode]);
+		rsp_execute(r, q, c, &opcode_info[c->m.opcode]);
 	chan_pop(r->xlate_rsp);
 }
 
@@ -411,7 +420,7 @@ void rsp_take_atomic(struct responder *r)
 	c = &r->ctx[m->tag];
 	q = &r->qp[c->m.qpi];
 	if (m->status != XLATE_OK) {
-		fatal(r, c, NAK_REMOTE_ACCESS);
+		rsp_refuse(r, c, NAK_REMOTE_ACCESS);
 	} else {
 		q->slot[q->next_slot].result = m->original;
 		r->atomics++;

@@ -199,7 +199,8 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t 
 	const uint64_t mtu = rsp_attr(r, qpi)->mtu;
 	uint64_t off = s->at * mtu;
 	uint32_t psn = psn_add(s->first_psn, s->at);
-	bool is_read = (s->opcode & IB_OPERATION_MASK) == IB_READ_REQUEST;
+	uint8_t op_class = opcode_info[s->opcode].op_class;
+	bool is_read = op_class == CLASS_READ;
 
 	tx_job_push(r->job,
 		    &(struct tx_job){ .raddr = s->va + off,
@@ -213,7 +214,8 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t 
 				      .buf = BUF_NONE,
 				      .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1),
 				      .op = s->op,
-				      .kind = is_read ? JOB_READ_RSP : JOB_ATOMIC_ACK,
+				      .kind = op_class == CLASS_ATOMIC ? JOB_ATOMIC_ACK
+								       : JOB_READ_RSP,
 				      .syndrome = rsp_ack_syndrome(r, qpi),
 				      .is_first = s->at == s->start,
 				      .is_last = s->at + n == s->n_psn,

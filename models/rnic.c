@@ -27,7 +27,7 @@ static const struct {
 	{ "requester", "requester" }, { "responder", "responder" }, { "atomic", "atomic" },
 	{ "mtt", "mtt" },	      { "dma_engine", "dma_engine" }, { "pktizer", "pktizer" },
 	{ "tx_port", "tx_port" },     { "mac", "mac" },		    { "rx_parser", "rx_parser" },
-	{ "cqe_writer", "cqe_writer" },
+	{ "cqe_writer", "cqe_writer" }, { "mpt_unit", "mpt_unit" },
 }, host_blocks[] = {
 	{ "workload", "workload" }, { "host_mem", "host_mem" },
 };
@@ -43,7 +43,7 @@ static const struct joint joints[] = {
 	/* host, and its PCIe link */
 	{ "workload", "cpu_req", "host_mem", "cpu_req", 16 },
 	{ "host_mem", "cpu_rsp", "workload", "cpu_rsp", 16 },
-	{ "workload", "mpt_cmd", "mtt", "inv", 4 },
+	{ "workload", "mpt_cmd", "mpt_unit", "cmd", 4 },
 	{ "host_mem", "down", "pcie_link", "down_in", 16 },
 	{ "pcie_link", "up_out", "host_mem", "up", 16 },
 	{ "pcie_link", "mmio", "doorbell", "mmio", 16 },
@@ -81,6 +81,14 @@ static const struct joint joints[] = {
 	{ "responder", "cqe", "cqe_writer", "rsp", 8 },
 	{ "requester", "error", "responder", "peer_error", 4 },
 	{ "responder", "error", "requester", "peer_error", 4 },
+	/* memory windows */
+	{ "requester", "mpt_op", "mpt_unit", "op0", 4 },
+	{ "mpt_unit", "rsp0", "requester", "mpt_rsp", 4 },
+	{ "responder", "mpt_op", "mpt_unit", "op1", 4 },
+	{ "mpt_unit", "rsp1", "responder", "mpt_rsp", 4 },
+	{ "mpt_unit", "inv", "mtt", "inv", 4 },
+	{ "mpt_unit", "dma_req", "dma_engine", "req9", 4 },
+	{ "dma_engine", "rsp9", "mpt_unit", "dma_rsp", 4 },
 	/* translation, and the clients of the DMA engine */
 	{ "dma_engine", "xlate_req", "mtt", "req0", 8 },
 	{ "mtt", "rsp0", "dma_engine", "xlate_rsp", 8 },

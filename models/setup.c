@@ -28,8 +28,9 @@ static bool check_support(const struct trace *t, struct err *e)
 	if (t->n_hosts > MAX_HOSTS)
 		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts",
 			       MAX_HOSTS);
-	if (t->n_mws)
-		return unsupported(t, t->mws[0].line, "memory windows", e);
+	for (uint32_t i = 0; i < t->n_mws; i++)
+		if (t->mws[i].type != 2)
+			return unsupported(t, t->mws[i].line, "a memory window of type 1", e);
 	for (uint32_t i = 0; i < t->n_cqs; i++)
 		if (t->cqs[i].is_event)
 			return unsupported(t, t->cqs[i].line, "a CQ with mode=event", e);
@@ -63,6 +64,12 @@ static uint32_t mpt_size(const struct trace *t, uint32_t host)
 			continue;
 		n += 2;
 		top = (uint32_t)max_u64(top, max_u64(m->lkey >> 8, m->rkey >> 8));
+	}
+	for (uint32_t i = 0; i < t->n_mws; i++) {
+		if (t->mws[i].host != host)
+			continue;
+		n++;
+		top = (uint32_t)max_u64(top, t->mws[i].rkey >> 8);
 	}
 	return (uint32_t)max_u64(n, top + 1ull);
 }
@@ -139,7 +146,7 @@ static bool register_mr(struct system *s, uint32_t i, struct err *e)
 				 .lkey = m->lkey,
 				 .rkey = m->rkey,
 				 .pd = pd_number(s->trace, m->host, m->pd),
-				 .access = m->access & 0x1f };
+				 .access = m->access };
 	err = verbs_reg_mr(&s->hosts[m->host], mr);
 	if (err == EEXIST)
 		return err_set(e, s->trace->path, m->line,
@@ -151,6 +158,39 @@ static bool register_mr(struct system *s, uint32_t i, struct err *e)
 		return err_set(e, s->trace->path, m->line,
 			       "MR %s cannot be registered: %s; allowed: len from 1, keys below "
 			       "0xffffffff", m->name, strerror(err));
+	return true;
+}
+
+static bool alloc_mw(struct system *s, uint32_t i, struct err *e)
+{
+	const struct trace_mw *m = &s->trace->mws[i];
+	struct verbs_mw *mw = &s->mws[i];
+	int err;
+
+	*mw = (struct verbs_mw){ .rkey = m->rkey,
+				 .pd = pd_number(s->trace, m->host, m->pd),
+				 .mr = TRACE_NONE };
+	err = verbs_alloc_mw(&s->hosts[m->host], mw);
+	if (err)
+		return err_set(e, s->trace->path, m->line,
+			       "window %s cannot have rkey 0x%" PRIx32 ": %s; allowed: one key for "
+			       "each index (key >> 8), below 0xffffffff",
+			       m->name, m->rkey, strerror(err));
+	return true;
+}
+
+/* Those whose keys the trace gives, or those whose keys it does not. */
+static bool create_keys(struct system *s, bool is_assigned, struct err *e)
+{
+	const struct trace *t = s->trace;
+
+	for (uint32_t i = 0; i < t->n_mrs; i++)
+		if ((t->mrs[i].lkey == 0 && t->mrs[i].rkey == 0) == is_assigned &&
+		    !register_mr(s, i, e))
+			return false;
+	for (uint32_t i = 0; i < t->n_mws; i++)
+		if ((t->mws[i].rkey == 0) == is_assigned && !alloc_mw(s, i, e))
+			return false;
 	return true;
 }
 
@@ -192,11 +232,8 @@ static bool create_mrs(struct system *s, struct err *e)
 			       UINT16_MAX - 1);
 	if (!map_pages(s, e))
 		return false;
-	for (int is_assigned = 0; is_assigned < 2; is_assigned++)
-		for (uint32_t i = 0; i < t->n_mrs; i++)
-			if ((t->mrs[i].lkey == 0 && t->mrs[i].rkey == 0) == is_assigned &&
-			    !register_mr(s, i, e))
-				return false;
+	if (!create_keys(s, false, e) || !create_keys(s, true, e))
+		return false;
 	for (uint32_t i = 0; i < t->n_mrs; i++)
 		fill_mr(s, i);
 	return true;
@@ -298,7 +335,7 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 		.mtu = q->mtu,
 		.qkey = q->qkey,
 		.pkey = (uint16_t)q->pkey,
-		.access = q->access & 0x1f,
+		.access = q->access,
 		.rd_atomic = (uint8_t)q->rd_atomic,
 		.dest_rd_atomic = (uint8_t)q->dest_rd_atomic,
 		.timeout = (uint8_t)q->timeout,
@@ -428,6 +465,7 @@ struct system *system_create(struct trace *t, struct err *e)
 	s->n_hosts = t->n_hosts;
 	s->hosts = x_calloc(t->n_hosts + 1, sizeof(*s->hosts));
 	s->mrs = x_calloc(t->n_mrs + 1, sizeof(*s->mrs));
+	s->mws = x_calloc(t->n_mws + 1, sizeof(*s->mws));
 	s->qps = x_calloc(t->n_qps + 1, sizeof(*s->qps));
 	s->cqs = x_calloc(t->n_cqs + 1, sizeof(*s->cqs));
 	s->srqs = x_calloc(t->n_srqs + 1, sizeof(*s->srqs));
@@ -464,6 +502,7 @@ void system_destroy(struct system *s)
 	oplog_destroy(s->oplog);
 	free(s->hosts);
 	free(s->mrs);
+	free(s->mws);
 	free(s->qps);
 	free(s->cqs);
 	free(s->srqs);

@@ -22,6 +22,7 @@ struct system {
 	struct oplog *oplog;
 	struct recs recs;
 	struct verbs_mr *mrs;	/* by index in the trace */
+	struct verbs_mw *mws;
 	struct qp_place *qps;
 	uint32_t *cqs, *srqs;	/* CQ, SRQ index on its NIC */
 	struct trace_record record; /* the one being read */

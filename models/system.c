@@ -15,17 +15,38 @@ static bool check_record(struct system *s)
 	const struct trace_record *r = &s->record;
 	const char *what = NULL;
 
-	if (r->kind == REC_POST && r->opcode >= WR_LOCAL_INV)
-		what = wr_opcode_names[r->opcode];
-	else if (r->kind == REC_POST && r->inv_mw != TRACE_NONE)
-		what = "invalidating a memory window";
-	else if (r->kind == REC_MODIFY_QP || r->kind == REC_MODIFY_SRQ)
+	if (r->kind == REC_POST && r->opcode == WR_BIND_MW && r->newkey &&
+	    r->newkey >> 8 != s->mws[r->mw].rkey >> 8)
+		return err_set(&s->err, s->trace->path, r->line,
+			       "newkey=0x%" PRIx32 " is no key of window %s; allowed: 0x%" PRIx32
+			       " to 0x%" PRIx32,
+			       r->newkey, s->trace->mws[r->mw].name, s->mws[r->mw].rkey & ~0xffu,
+			       s->mws[r->mw].rkey | 0xffu);
+	if (r->kind == REC_MODIFY_QP || r->kind == REC_MODIFY_SRQ)
 		what = "'modify'";
 	else if (r->kind == REC_DESTROY)
 		what = "'destroy'";
 	else if (r->kind == REC_ARM)
 		what = "'arm'";
 	return !what || err_set(&s->err, s->trace->path, r->line, "%s: not supported yet", what);
+}
+
+/* A window's key is that of the last bind before in the file. */
+static void fill_bind(struct system *s, struct rec *c)
+{
+	const struct trace_record *r = &s->record;
+	const struct verbs_mr *mr = &s->mrs[r->bind_mr];
+
+	c->mr = r->bind_mr;
+	c->mw = r->mw;
+	if (r->newkey)
+		s->mws[r->mw].rkey = r->newkey;
+	c->inv_key = s->mws[r->mw].rkey;
+	c->raddr = mr->va + r->bind_off;
+	c->compare_add = r->bind_len;
+	c->rkey = mr->lkey;
+	c->bind_access = (uint8_t)r->bind_access & (ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ |
+						    ACCESS_REMOTE_ATOMIC | ACCESS_FLUSH);
 }
 
 static void fill_work(struct system *s, struct rec *c)
@@ -52,6 +73,10 @@ static void fill_work(struct system *s, struct rec *c)
 	c->inv_key = r->inv_mr == TRACE_NONE ? r->inv_key : s->mrs[r->inv_mr].rkey;
 	c->compare_add = r->compare_add;
 	c->swap = r->swap;
+	if (r->inv_mw != TRACE_NONE)
+		c->inv_key = s->mws[r->inv_mw].rkey;
+	if (r->opcode == WR_BIND_MW)
+		fill_bind(s, c);
 	c->repeat = r->repeat ? r->repeat : 1;
 	c->window = r->window ? r->window : 1;
 	c->stride = r->stride;
@@ -212,6 +237,7 @@ void rec_send_wr(const struct system *s, const struct rec *c, struct sge *sge, s
 		.opcode = c->opcode,
 		.imm = c->imm,
 		.inv_key = c->inv_key,
+		.bind_access = c->bind_access,
 		.rkey = c->rkey,
 		.raddr = advance(s, c->raddr, c->rmr, len, c->rstride, c->done),
 		.compare_add = c->compare_add,

@@ -337,6 +337,9 @@ static bool parse_peer(const struct record_field *f, const char *text, void *obj
 	return true;
 }
 
+/* rw, rr, ra and fl, as bits of trace_access_names. */
+#define QP_ACCESS (ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ | ACCESS_REMOTE_ATOMIC | 1u << 5)
+
 enum { Q_HOST, Q_NAME, Q_TYPE, Q_PEER };
 #define T struct trace_qp
 static const struct record_field qp_fields[] = {
@@ -372,7 +375,7 @@ static const struct record_field qp_fields[] = {
 	RECORD_ROW_NUMBER(T, pkey, "pkey", 0xffff, 0, 0xffff, 0),
 	RECORD_ROW_NUMBER(T, qkey, "qkey", 0, 0, UINT32_MAX, 0),
 	RECORD_ROW_FLAGS(T, access, "access", trace_access_names,
-			 ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ | ACCESS_REMOTE_ATOMIC, 0),
+			 QP_ACCESS, 0),
 	RECORD_ROW_RATE(T, rate_bps, "rate", 0, 0),
 	RECORD_ROW_BOOL(T, sig_all, "sig_all", 0, 0),
 };

@@ -83,7 +83,7 @@ static uint8_t *mpt_entry(const struct host *h, uint32_t index)
 
 static bool key_is_free(const struct host *h, uint32_t key)
 {
-	return key >> 8 < h->nic->mpt_entries && !(mpt_entry(h, key >> 8)[MPT_FLAGS] & 1);
+	return key >> 8 < h->nic->mpt_entries && !mpt_entry(h, key >> 8)[MPT_FLAGS];
 }
 
 /* The next free index with a low byte that differs from its neighbours'; 0 when the table is full. */
@@ -101,7 +101,7 @@ static void write_mpt(struct host *h, const struct verbs_mr *mr, uint32_t key, u
 {
 	uint8_t *e = mpt_entry(h, key >> 8);
 
-	e[MPT_FLAGS] = 1;
+	e[MPT_FLAGS] = MPT_VALID;
 	e[MPT_ACCESS] = access;
 	store_be16(e + MPT_PD, mr->pd);
 	e[MPT_KEY8] = (uint8_t)key;
@@ -155,6 +155,25 @@ int verbs_reg_mr(struct host *h, struct verbs_mr *mr)
 		write_mpt(h, mr, mr->lkey, mr->access & local, table);
 		write_mpt(h, mr, mr->rkey, mr->access & (uint8_t)~local, table);
 	}
+	return 0;
+}
+
+int verbs_alloc_mw(struct host *h, struct verbs_mw *mw)
+{
+	uint8_t *e;
+
+	if (!mw->rkey)
+		mw->rkey = assign_key(h);
+	if (!mw->rkey)
+		return ENOMEM;
+	if (mw->rkey == KEY_PHYS)
+		return EINVAL;
+	if (!key_is_free(h, mw->rkey))
+		return EEXIST;
+	e = mpt_entry(h, mw->rkey >> 8);
+	e[MPT_FLAGS] = MPT_WINDOW;
+	e[MPT_KEY8] = (uint8_t)mw->rkey;
+	store_be16(e + MPT_PD, mw->pd);
 	return 0;
 }
 

@@ -37,6 +37,13 @@ struct verbs_mr {
 	uint8_t access; /* ACCESS_* */
 };
 
+/* A memory window of type 2. */
+struct verbs_mw {
+	uint32_t rkey;		/* 0 = to be assigned */
+	uint16_t pd;
+	uint32_t mr;		/* for the caller: what it was last bound to */
+};
+
 struct verbs_cq {
 	uint32_t depth; /* CQEs at least, 1..2^22 */
 	uint32_t moderate_count;
@@ -93,6 +100,8 @@ struct send_wr {
 	uint64_t compare_add, swap;
 	const struct port_addr *to; /* UD: the destination's port, QPN and Q_Key */
 	uint32_t dest_qpn, qkey;
+	/* BIND_MW: range in raddr and compare_add, the region's lkey in rkey, the new key in inv_key */
+	uint8_t bind_access;
 	uint32_t ticket; /* kept for the caller until the request is retired */
 };
 
@@ -128,6 +137,9 @@ void verbs_close(struct host *h);
  * rkey differ, each has an entry with its own rights. ENOMEM: mapped already, with smaller pages.
  */
 int verbs_reg_mr(struct host *h, struct verbs_mr *mr);
+
+/* A window without a range. EEXIST, EINVAL as for a region; ENOMEM: no key is left. */
+int verbs_alloc_mw(struct host *h, struct verbs_mw *mw);
 
 int verbs_create_cq(struct host *h, const struct verbs_cq *a, uint32_t *cqi);
 int verbs_create_srq(struct host *h, const struct verbs_srq *a, uint32_t *srqi);
@@ -186,6 +198,9 @@ void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *
 
 /* What stands in the receive queue and is not retired. */
 uint32_t verbs_posted(const struct host *h, uint32_t rqi);
+
+/* The same for the range of a window, whose region goes: it is not bound then. */
+void verbs_unbind_mw(struct host *h, uint32_t rkey, struct cpu_list *out);
 
 /* Do the stores of a list at once: before time 0 only. */
 void verbs_apply(struct host *h, const struct cpu_list *l);

@@ -138,6 +138,14 @@ void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *
 		append_store(out, mpt + (uint64_t)(mr->rkey >> 8) * MPT_SIZE, invalid, 1, OP_NONE);
 }
 
+void verbs_unbind_mw(struct host *h, uint32_t rkey, struct cpu_list *out)
+{
+	static const uint8_t unbound[1] = { MPT_WINDOW };
+
+	append_store(out, h->nic->mpt_pa + (uint64_t)(rkey >> 8) * MPT_SIZE + MPT_FLAGS, unbound, 1,
+		     OP_NONE);
+}
+
 void verbs_apply(struct host *h, const struct cpu_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++) {

@@ -26,10 +26,13 @@ enum {
 	OPC_IMM = 16,
 	OPC_INV = 32,
 	OPC_UC = 64,
-	OPC_UD = 128
+	OPC_UD = 128,
+	OPC_BIND = 256,
+	OPC_FLUSH = 512
 };
 static const struct {
-	uint8_t mlx5, kind;
+	uint8_t mlx5;
+	uint16_t kind;
 } opcodes[WR_OPCODES] = {
 	[WR_RDMA_WRITE] = { MLX5_OPCODE_RDMA_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE | OPC_UC },
 	[WR_RDMA_WRITE_WITH_IMM] = { MLX5_OPCODE_RDMA_WRITE_IMM,
@@ -41,7 +44,12 @@ static const struct {
 	[WR_RDMA_READ] = { MLX5_OPCODE_RDMA_READ, OPC_KNOWN | OPC_RADDR },
 	[WR_ATOMIC_CMP_AND_SWP] = { MLX5_OPCODE_ATOMIC_CS, OPC_KNOWN | OPC_RADDR | OPC_ATOMIC },
 	[WR_ATOMIC_FETCH_AND_ADD] = { MLX5_OPCODE_ATOMIC_FA, OPC_KNOWN | OPC_RADDR | OPC_ATOMIC },
+	[WR_LOCAL_INV] = { MLX5_OPCODE_LOCAL_INVAL, OPC_KNOWN | OPC_INV },
+	[WR_BIND_MW] = { MLX5_OPCODE_BIND_MW, OPC_KNOWN | OPC_INV | OPC_BIND },
+	[WR_FLUSH] = { MLX5_OPCODE_FLUSH, OPC_KNOWN | OPC_RADDR | OPC_FLUSH },
+	[WR_ATOMIC_WRITE] = { MLX5_OPCODE_ATOMIC_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE },
 };
+#define FETH_GLOBAL 1u	/* FLUSH: of a range, up to global visibility */
 
 uint64_t sge_bytes(const struct sge *sge, uint32_t n)
 {
@@ -82,6 +90,10 @@ static uint32_t wqe_bytes(const struct send_wr *wr, uint8_t type)
 	uint32_t n = WQE_SEG + (kind & OPC_RADDR ? WQE_SEG : 0) +
 		     (kind & OPC_ATOMIC ? WQE_SEG : 0) + (type == QP_UD ? WQE_AV_BYTES : 0);
 
+	if (kind & OPC_BIND)
+		return WQE_SEG + WQE_BIND_BYTES;
+	if (kind & OPC_FLUSH)
+		return n + WQE_SEG;
 	if (is_inline(wr)) {
 		uint32_t data = (uint32_t)sge_bytes(wr->sge, wr->n_sge);
 
@@ -117,11 +129,29 @@ static void put_av(uint8_t *av, const struct qp_attr *q, const struct packet_pat
 	memcpy(av + 32, has_ip ? wr->to->ip : wr->to->gid, sizeof(wr->to->gid));
 }
 
+/* What the control segment carries for an operation. */
+static uint32_t control_imm(const struct send_wr *wr)
+{
+	uint16_t kind = opcodes[wr->opcode].kind;
+
+	if (kind & OPC_FLUSH)
+		return FETH_GLOBAL;
+	return kind & OPC_IMM ? wr->imm : kind & OPC_INV ? wr->inv_key : 0;
+}
+
+static void put_bind(uint8_t *at, const struct send_wr *wr)
+{
+	store_be64(at, wr->raddr);
+	store_be64(at + 8, wr->compare_add);
+	store_be32(at + WQE_SEG, wr->rkey);
+	at[WQE_SEG + 4] = wr->bind_access;
+}
+
 /* Everything but inline data, whose place stays zero. Returns the offset of the data segments. */
 static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, const struct qp_attr *q,
 			  const struct drv_qp *d, bool signaled)
 {
-	uint8_t kind = opcodes[wr->opcode].kind;
+	uint16_t kind = opcodes[wr->opcode].kind;
 	uint32_t bytes = wqe_bytes(wr, q->type), off = WQE_SEG;
 
 	memset(w, 0, align_up(bytes, WQE_BB));
@@ -130,7 +160,7 @@ static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, const struct qp_
 	w[11] = (uint8_t)((wr->flags & WR_FENCE ? MLX5_FENCE : 0) |
 			  (signaled ? MLX5_CQE_UPDATE : 0) |
 			  (wr->flags & WR_SOLICITED ? MLX5_SOLICITED : 0));
-	store_be32(w + 12, kind & OPC_IMM ? wr->imm : kind & OPC_INV ? wr->inv_key : 0);
+	store_be32(w + 12, control_imm(wr));
 	if (q->type == QP_UD) {
 		put_av(w + off, q, &d->path, wr);
 		off += WQE_AV_BYTES;
@@ -147,7 +177,11 @@ static uint32_t build_wqe(uint8_t *w, const struct send_wr *wr, const struct qp_
 		store_be64(w + off + 8, is_cas ? wr->compare_add : 0);
 		off += WQE_SEG;
 	}
-	if (is_inline(wr) && off < bytes)
+	if (kind & OPC_BIND)
+		put_bind(w + off, wr);
+	else if (kind & OPC_FLUSH)
+		store_be32(w + off, (uint32_t)sge_bytes(wr->sge, wr->n_sge));
+	else if (is_inline(wr) && off < bytes)
 		store_be32(w + off, (uint32_t)sge_bytes(wr->sge, wr->n_sge) | WQE_INLINE);
 	else if (!is_inline(wr))
 		put_data(w + off, wr->sge, wr->n_sge);
@@ -200,7 +234,7 @@ static bool is_readable(const struct host *h, const struct sge *s)
 static int check_data(const struct host *h, uint32_t qpi, const struct send_wr *wr)
 {
 	const struct qp_attr *q = &h->nic->qp[qpi];
-	uint8_t kind = opcodes[wr->opcode].kind;
+	uint16_t kind = opcodes[wr->opcode].kind;
 	uint64_t len = sge_bytes(wr->sge, wr->n_sge);
 
 	if (wr->n_sge > q->max_sge || len > VERBS_MAX_MSG)
@@ -209,6 +243,8 @@ static int check_data(const struct host *h, uint32_t qpi, const struct send_wr *
 		return EINVAL;
 	if (kind & OPC_ATOMIC &&
 	    (wr->n_sge != 1 || len != 8 || (h->refuse_misaligned && wr->raddr % 8)))
+		return EINVAL;
+	if (wr->opcode == WR_ATOMIC_WRITE && len != 8)
 		return EINVAL;
 	if (!is_inline(wr))
 		return 0;

@@ -9,6 +9,8 @@
 #include "models/msg.h"
 #include "models/setup.h"
 
+#define DROP_KEYS 34u		/* of a region, and of windows that were bound to it */
+
 /* A QP's records. */
 struct work_queue {
 	uint32_t head, tail;	/* in file order */
@@ -34,7 +36,7 @@ struct workload {
 	uint64_t free_cyc;	/* the core does something until then */
 	uint32_t storing;	/* MEM record under way, or REC_NONE */
 	uint64_t stored;	/* of its bytes */
-	uint32_t drop_key[2], n_drop; /* keys that the NIC is to forget */
+	uint32_t drop_key[DROP_KEYS], n_drop; /* keys that the NIC is to forget */
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
 	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc; /* the parameters, in cycles */
 	/* statistics */

@@ -61,6 +61,8 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 
 		verbs_post_send(h, c->qpi, &wr, op, new_list(w));
 		workload_want_poll(w, h, h->nic->qp[c->qpi].scq);
+		if (c->opcode == WR_BIND_MW)
+			h->system->mws[c->mw].mr = c->mr;
 		w->posts++;
 		w->open_sends++;
 		w->doorbells += !(wr.flags & WR_MORE);
@@ -174,15 +176,37 @@ void workload_store(struct workload *w, struct host *h)
 	w->storing = REC_NONE;
 }
 
+/* The windows that were bound to a region, as many as a call takes: true when there are no more. */
+static bool unbind_windows(struct workload *w, struct host *h, uint32_t mr)
+{
+	struct system *s = h->system;
+
+	for (uint32_t i = 0; i < s->trace->n_mws; i++) {
+		if (s->trace->mws[i].host != h->index || s->mws[i].mr != mr)
+			continue;
+		if (w->n_drop == DROP_KEYS - 2)
+			return false;
+		verbs_unbind_mw(h, s->mws[i].rkey, w->list);
+		w->drop_key[w->n_drop++] = s->mws[i].rkey;
+		s->mws[i].mr = TRACE_NONE;
+	}
+	return true;
+}
+
 static void run_dereg(struct workload *w, struct host *h, uint32_t handle)
 {
 	struct rec *c = rec_at(&h->system->recs, handle);
 	const struct verbs_mr *mr = &h->system->mrs[c->mr];
 
-	verbs_dereg_mr(h, mr, new_list(w));
-	w->drop_key[0] = mr->lkey;
-	w->drop_key[1] = mr->rkey;
-	w->n_drop = mr->lkey == mr->rkey ? 1 : 2;
+	new_list(w);
+	if (!unbind_windows(w, h, c->mr)) {
+		ready_push(&h->system->recs, &w->ready, handle);
+		return;
+	}
+	verbs_dereg_mr(h, mr, w->list);
+	w->drop_key[w->n_drop++] = mr->lkey;
+	if (mr->rkey != mr->lkey)
+		w->drop_key[w->n_drop++] = mr->rkey;
 	rec_free(&h->system->recs, handle, &w->b);
 }
 

@@ -5,7 +5,10 @@
 #include "models/wqe.h"
 
 /* Which segments follow the control segment, by opcode. */
-enum { SEG_RADDR = 1, SEG_ATOMIC = 2, SEG_DATA = 4, SEG_INLINE = 8, SEG_KNOWN = 16 };
+enum {
+	SEG_RADDR = 1, SEG_ATOMIC = 2, SEG_DATA = 4, SEG_INLINE = 8, SEG_KNOWN = 16, SEG_BIND = 32,
+	SEG_FLUSH = 64
+};
 
 static const uint8_t segments[256] = {
 	[MLX5_OPCODE_NOP] = SEG_KNOWN,
@@ -17,6 +20,10 @@ static const uint8_t segments[256] = {
 	[MLX5_OPCODE_RDMA_READ] = SEG_KNOWN | SEG_RADDR | SEG_DATA,
 	[MLX5_OPCODE_ATOMIC_CS] = SEG_KNOWN | SEG_RADDR | SEG_ATOMIC | SEG_DATA,
 	[MLX5_OPCODE_ATOMIC_FA] = SEG_KNOWN | SEG_RADDR | SEG_ATOMIC | SEG_DATA,
+	[MLX5_OPCODE_BIND_MW] = SEG_KNOWN | SEG_BIND,
+	[MLX5_OPCODE_LOCAL_INVAL] = SEG_KNOWN,
+	[MLX5_OPCODE_FLUSH] = SEG_KNOWN | SEG_RADDR | SEG_FLUSH,
+	[MLX5_OPCODE_ATOMIC_WRITE] = SEG_KNOWN | SEG_RADDR | SEG_DATA | SEG_INLINE,
 };
 
 /*
@@ -45,6 +52,23 @@ static bool decode_data(struct wqe *w, const uint8_t *p, uint32_t off, uint32_t 
 	return true;
 }
 
+/* Segments whose layout is declared in wqe.h. Returns the offset behind them. */
+static uint32_t decode_declared(struct wqe *w, const uint8_t *p, uint32_t off, uint8_t kinds)
+{
+	if (kinds & SEG_BIND) {
+		w->raddr = load_be64(p + off);
+		w->swap_add = load_be64(p + off + 8);
+		w->rkey = load_be32(p + off + WQE_SEG);
+		w->compare = p[off + WQE_SEG + 4];
+		off += WQE_BIND_BYTES;
+	}
+	if (kinds & SEG_FLUSH) {
+		w->len = load_be32(p + off);
+		off += WQE_SEG;
+	}
+	return off;
+}
+
 static bool decode_segments(struct wqe *w, const uint8_t *p, uint8_t kinds, uint8_t qp_type)
 {
 	uint32_t end = (p[7] & 0x3fu) * WQE_SEG, off = WQE_SEG;
@@ -63,6 +87,7 @@ static bool decode_segments(struct wqe *w, const uint8_t *p, uint8_t kinds, uint
 		w->compare = load_be64(p + off + 8);
 		off += WQE_SEG;
 	}
+	off = decode_declared(w, p, off, kinds);
 	if (off > end)
 		return false;
 	if (kinds & SEG_DATA)

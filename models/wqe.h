@@ -14,6 +14,16 @@
  */
 #define WQE_OPCODE_BAD 0xffu
 
+/*
+ * Layouts declared here, as mlx5 has none that is documented; behind the control segment:
+ *	LOCAL_INVAL	nothing; the key stands in the control segment's imm
+ *	BIND_MW		bind segment, 32 B: va64 len64 | lkey32 access8 rsv; imm: the new key
+ *	FLUSH		raddr segment | flush segment, 16 B: len32 rsv; imm: the FETH
+ *	ATOMIC_WRITE	raddr segment | data or inline segment of 8 B
+ * In struct wqe a bind has va in raddr, len in swap_add, lkey in rkey and access in compare.
+ */
+#define WQE_BIND_BYTES 32u
+
 #define WQE_AV_OFF 16u		/* UD: address vector; XRC: SRQ number */
 #define WQE_AV_BYTES 48u
 #define WQE_NEXT 2u		/* SRQ: index of the next WQE, in the first segment of each */

@@ -49,6 +49,16 @@ static void take_cqe(struct tb *t, struct tb_port *p, const void *msg)
 		e->on_cqe(t, p, msg);
 }
 
+static void do_mpt_op(struct tb *t, struct tb_port *p, const void *msg)
+{
+	struct tb_requester *e = p->arg;
+	const struct mpt_op *o = msg;
+
+	(void)t;
+	tb_send_at(e->mpt_rsp, p->b.cycle + 40,
+		   &(struct mpt_rsp){ .tag = o->tag, .status = e->mpt_status });
+}
+
 void tbr_start(struct tb_requester *e, const char *const *sets)
 {
 	e->nic.oplog = oplog_create();
@@ -58,6 +68,8 @@ void tbr_start(struct tb_requester *e, const char *const *sets)
 	e->job_done = tb_source(&e->t, "job_done");
 	e->job = tb_sink_react(&e->t, "job", take_job, e);
 	e->peer_error = tb_source(&e->t, "peer_error");
+	e->mpt_op = tb_sink_react(&e->t, "mpt_op", do_mpt_op, e);
+	e->mpt_rsp = tb_source(&e->t, "mpt_rsp");
 	e->error = tb_sink(&e->t, "error");
 	e->credit = tb_sink(&e->t, "credit");
 	e->cqe = tb_sink_react(&e->t, "cqe", take_cqe, e);

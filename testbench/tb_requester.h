@@ -28,7 +28,7 @@ struct tb_requester {
 	struct nic nic;
 	struct qp_attr qp[TBR_QPS];
 	struct tb t;
-	struct tb_port *wqe, *rx, *job_done, *job, *credit, *cqe, *peer_error, *error;
+	struct tb_port *wqe, *rx, *job_done, *job, *credit, *cqe, *peer_error, *error, *mpt_op, *mpt_rsp;
 	struct tb_dma dma;
 	uint8_t mem[TBR_MEM];
 	struct pool *wqes, *pkts;
@@ -36,6 +36,7 @@ struct tb_requester {
 	/* how jobs end */
 	uint32_t done_delay;		/* cycles */
 	uint8_t done_status;
+	uint8_t mpt_status;		/* of the answers to binds and invalidations */
 	bool is_silent;			/* no job ends */
 	tb_react *on_job;		/* besides; NULL = none */
 	tb_react *on_cqe;

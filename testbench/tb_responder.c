@@ -127,6 +127,16 @@ static void take_ack(struct tb *t, struct tb_port *p, const void *msg)
 	buf_unref(&p->b, buf);
 }
 
+static void do_mpt_op(struct tb *t, struct tb_port *p, const void *msg)
+{
+	struct tb_responder *s = p->arg;
+	const struct mpt_op *o = msg;
+
+	(void)t;
+	tb_send_at(s->mpt_rsp, p->b.cycle + 40,
+		   &(struct mpt_rsp){ .tag = o->tag, .status = s->mpt_status });
+}
+
 void tbs_start(struct tb_responder *s, const char *const *sets)
 {
 	s->nic.oplog = oplog_create();
@@ -150,6 +160,8 @@ void tbs_start(struct tb_responder *s, const char *const *sets)
 	s->ack = tb_sink_react(&s->t, "ack", take_ack, s);
 	s->cqe = tb_sink(&s->t, "cqe");
 	s->peer_error = tb_source(&s->t, "peer_error");
+	s->mpt_op = tb_sink_react(&s->t, "mpt_op", do_mpt_op, s);
+	s->mpt_rsp = tb_source(&s->t, "mpt_rsp");
 	s->error = tb_sink(&s->t, "error");
 	tb_sink_react(&s->t, "dma_req", tb_dma_react, &s->dma);
 	s->pkts = pool_create(&s->rx->b, PKTS, packet_buf_size(TBS_MTU));

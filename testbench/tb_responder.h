@@ -37,7 +37,7 @@ struct tb_responder {
 	struct qp_attr qp[TBS_QPS];
 	struct tb t;
 	struct tb_port *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done;
-	struct tb_port *rq_req, *job, *ack, *cqe, *peer_error, *error;
+	struct tb_port *rq_req, *job, *ack, *cqe, *peer_error, *error, *mpt_op, *mpt_rsp;
 	struct tb_dma dma;
 	uint8_t mem[TBS_MEM];
 	struct pool *pkts, *recvs;
@@ -49,6 +49,7 @@ struct tb_responder {
 	bool is_silent;			/* no job ends */
 	bool has_sacks;			/* selective repeat */
 	uint8_t done_status;
+	uint8_t mpt_status;		/* of the answers to binds and invalidations */
 	struct tbs_ack acks[TBS_ACKS];
 	uint32_t n_acks;
 };

@@ -74,7 +74,7 @@ static void responder_opcode_out_of_sequence_is_invalid(void)
 		{ IB_SEND_FIRST, IB_WRITE_LAST },   { IB_SEND_FIRST, IB_READ_REQUEST },
 		{ IB_WRITE_FIRST, IB_WRITE_FIRST }, { IB_WRITE_FIRST, IB_WRITE_ONLY },
 		{ IB_WRITE_FIRST, IB_SEND_LAST },   { IB_WRITE_FIRST, IB_SEND_MIDDLE },
-		{ IB_WRITE_FIRST, IB_FETCH_ADD },   { 0xff, IB_SEND_ONLY_INV },
+		{ IB_WRITE_FIRST, IB_FETCH_ADD },   { IB_SEND_FIRST, IB_FLUSH },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {

@@ -154,7 +154,8 @@ static void trace_qp_defaults_are_those_of_the_format(void)
 		  q->sl == 0);
 	CU_ASSERT(q->tclass == 0 && q->flow_label == 0 && q->hop_limit == 64 && q->sport == 0 &&
 		  q->pkey == 0xffff);
-	CU_ASSERT(q->access == (ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ | ACCESS_REMOTE_ATOMIC) &&
+	CU_ASSERT(q->access == (ACCESS_REMOTE_WRITE | ACCESS_REMOTE_READ | ACCESS_REMOTE_ATOMIC |
+				ACCESS_FLUSH) &&
 		  q->rate_bps == 0);
 	CU_ASSERT(!q->sig_all && q->qpn == 0 && q->psn == 0);
 	expect_end(t);
