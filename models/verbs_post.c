@@ -86,7 +86,7 @@ static uint32_t put_data(uint8_t *at, const struct sge *sge, uint32_t n)
 /* Bytes of the segments of 'wr' on a QP of type 'type', by the bytes of its data. */
 static uint32_t wqe_bytes(const struct send_wr *wr, uint8_t type)
 {
-	uint8_t kind = opcodes[wr->opcode].kind;
+	uint16_t kind = opcodes[wr->opcode].kind;
 	uint32_t n = WQE_SEG + (kind & OPC_RADDR ? WQE_SEG : 0) +
 		     (kind & OPC_ATOMIC ? WQE_SEG : 0) + (type == QP_UD ? WQE_AV_BYTES : 0);
 
