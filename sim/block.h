@@ -73,15 +73,16 @@ struct field {
 
 /* What the kernel knows of one instance. Always the first member of the block's own struct. */
 struct block {
-	/* hot: read or written at every step */
+	/* hot, one cache line: all that a neighbour's push or pop touches */
 	struct block *next, *prev;		/* in its slot of the wheel */
 	uint64_t wake_cyc;			/* cycle of the pending wake-up, CYCLE_NEVER when none */
-	uint64_t rearm_cyc;			/* earliest cycle asked for by channels and pools in this step */
-	uint64_t cycle;				/* being executed, in the block's own clock */
-	uint64_t now_ps;			/* time of that clock edge */
-	uint64_t (*step)(struct block *b);	/* = cls->step */
 	struct domain *dom;			/* its clock */
 	uint64_t in_pending;			/* bit i: input channel i holds a message */
+	uint64_t rearm_cyc;			/* earliest cycle asked for by channels and pools in this step */
+	uint64_t cycle;				/* being executed, in the block's own clock */
+	uint64_t (*step)(struct block *b);	/* = cls->step */
+	/* used at every step too */
+	uint64_t now_ps;			/* time of that clock edge */
 	struct chan **inputs;			/* its input channels, n_inputs of them, at most 64 */
 	/* cold */
 	uint32_t n_inputs;

@@ -111,6 +111,22 @@ struct chan *netlist_chan(const struct block *b, const char *port)
 	return member ? *member : NULL;
 }
 
+/* Room for a block's inputs doubles: most have few. */
+static void add_input(struct sim *s, struct block *to, struct chan *c)
+{
+	uint32_t n = to->n_inputs;
+
+	if ((n & (n - 1)) == 0) {
+		struct chan **room = sim_alloc(s, n ? 2 * n : 1, sizeof(*room));
+
+		if (n)
+			memcpy(room, to->inputs, n * sizeof(*room));
+		to->inputs = room;
+	}
+	c->in_bit = (uint8_t)n;
+	to->inputs[to->n_inputs++] = c;
+}
+
 struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block *to, uint32_t elem_size,
 				 uint32_t depth, uint32_t latency)
 {
@@ -127,10 +143,7 @@ struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block
 	c->end = depth * c->stride;
 	c->slots = sim_alloc(s, depth, c->stride);
 	c->is_plain = from->dom == to->dom;
-	if (!to->inputs)
-		to->inputs = sim_alloc(s, MAX_INPUTS, sizeof(struct chan *));
-	c->in_bit = (uint8_t)to->n_inputs;
-	to->inputs[to->n_inputs++] = c;
+	add_input(s, to, c);
 	c->type = c->name = "";
 	c->index = s->n_chans;
 	if (s->n_chans == s->cap_chans) {

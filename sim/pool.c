@@ -10,14 +10,12 @@ struct pool *pool_create(struct block *owner, uint32_t n, uint32_t size)
 {
 	struct sim *s = owner->sim;
 	struct pool *p = block_alloc(owner, 1, sizeof(*p));
-	unsigned char *mem;
 
 	SIM_CHECK(n > 0 && n < 1u << POOL_INDEX_BITS, owner);
 	p->n = n;
 	p->size = size;
 	p->stride = (uint32_t)align_up(size, CACHE_LINE);
-	mem = block_alloc(owner, 1, (size_t)n * p->stride + CACHE_LINE);
-	p->mem = mem + (CACHE_LINE - (uintptr_t)mem % CACHE_LINE) % CACHE_LINE;
+	p->mem = block_alloc(owner, n, p->stride);
 	p->refs = block_alloc(owner, n, sizeof(*p->refs));
 	p->link = block_alloc(owner, n, sizeof(*p->link));
 	p->usable_ps = block_alloc(owner, n, sizeof(*p->usable_ps));

@@ -21,11 +21,9 @@ void sim_destroy(struct sim *s)
 	for (uint32_t i = 0; i < s->n_blocks; i++)
 		if (s->blocks[i]->cls->destroy)
 			s->blocks[i]->cls->destroy(s->blocks[i]);
-	for (uint32_t i = 0; i < s->n_allocs; i++)
-		free(s->allocs[i]);
 	for (uint32_t i = 0; i < s->n_domains; i++)
 		free(s->domains[i]);
-	free(s->allocs);
+	arena_destroy(&s->arena);
 	free(s->blocks);
 	free(s->chans);
 	free(s->pools);
@@ -35,11 +33,10 @@ void sim_destroy(struct sim *s)
 
 void *sim_alloc(struct sim *s, size_t n, size_t size)
 {
-	if (s->n_allocs == s->cap_allocs) {
-		s->cap_allocs = s->cap_allocs ? 2 * s->cap_allocs : 64;
-		s->allocs = x_realloc(s->allocs, s->cap_allocs * sizeof(*s->allocs));
-	}
-	return s->allocs[s->n_allocs++] = x_calloc(n, size);
+	size_t bytes;
+
+	SIM_CHECK(!__builtin_mul_overflow(n, size, &bytes), NULL);
+	return arena_alloc(&s->arena, bytes);
 }
 
 void *block_alloc(struct block *b, size_t n, size_t size)

@@ -9,6 +9,7 @@
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
+#include "arena.h"
 #include "block.h"
 
 #ifdef __cplusplus
@@ -71,8 +72,7 @@ struct sim {
 	uint32_t n_pools, cap_pools;
 	struct domain *domains[SIM_MAX_DOMAINS];
 	uint32_t n_domains;
-	void **allocs;			/* freed by sim_destroy */
-	uint32_t n_allocs, cap_allocs;
+	struct arena arena;		/* all that lives as long as the net-list */
 	struct block **scratch;		/* blocks of one edge, when the order is not forward */
 	struct rng order_rng;
 	bool stop;
@@ -81,7 +81,7 @@ struct sim {
 void sim_init(struct sim *s, uint64_t seed);
 void sim_destroy(struct sim *s);
 
-/* Memory that lives as long as 's': zeroed, never NULL. */
+/* Memory that lives as long as 's': zeroed, never NULL; a cache line or more begins on one. */
 void *sim_alloc(struct sim *s, size_t n, size_t size);
 
 /*

@@ -17,7 +17,7 @@ __extension__ typedef unsigned __int128 u128;
 /* ---- time ---- */
 
 /* edge = floor(cyc x num / den); in 64 bits for as long as the remainder's product fits. */
-uint64_t domain_edge_slow(const struct domain *d, uint64_t cyc)
+__attribute__((noinline)) uint64_t domain_edge_slow(const struct domain *d, uint64_t cyc)
 {
 	uint64_t part;
 
@@ -43,31 +43,57 @@ uint64_t block_cycles_of_ps(const struct block *b, uint64_t ps)
 
 /* ---- lists ---- */
 
-static void list_append(struct block **head, struct block *b)
+/* True when the list was empty. */
+static inline bool list_append(struct block **head, struct block *b)
 {
 	struct block *h = *head;
 
 	if (!h) {
 		b->next = b->prev = b;
 		*head = b;
-		return;
+		return true;
 	}
 	b->next = h;
 	b->prev = h->prev;
 	h->prev->next = b;
 	h->prev = b;
+	return false;
 }
 
-static void list_remove(struct block **head, struct block *b)
+/* True when the list is empty now. */
+static inline bool list_remove(struct block **head, struct block *b)
 {
 	if (b->next == b) {
 		*head = NULL;
-		return;
+		return true;
 	}
 	b->prev->next = b->next;
 	b->next->prev = b->prev;
 	if (*head == b)
 		*head = b->next;
+	return false;
+}
+
+/* A slot of a wheel: a list, and a bit that says whether it is empty. */
+static inline void slot_append(struct block **wheel, uint64_t *used, uint32_t s, struct block *b)
+{
+	if (list_append(&wheel[s], b))
+		used[s / 64] |= 1ull << (s % 64);
+}
+
+static inline void slot_remove(struct block **wheel, uint64_t *used, uint32_t s, struct block *b)
+{
+	if (list_remove(&wheel[s], b))
+		used[s / 64] &= ~(1ull << (s % 64));
+}
+
+static inline struct block *slot_take(struct block **wheel, uint64_t *used, uint32_t s)
+{
+	struct block *list = wheel[s];
+
+	wheel[s] = NULL;
+	used[s / 64] &= ~(1ull << (s % 64));
+	return list;
 }
 
 /* Keep the overflow list sorted: the place is looked for from the end, where later wake-ups arrive. */
@@ -92,59 +118,60 @@ static void overflow_insert(struct domain *d, struct block *b)
 
 static void wheel_link(struct domain *d, struct block *b)
 {
-	uint64_t page = b->wake_cyc >> WHEEL_BITS, ahead = page - d->page;
+	uint64_t page = b->wake_cyc >> WHEEL_BITS;
 
 	SIM_CHECK(page >= d->page, b);
-	if (ahead == 0) {
-		uint32_t s = b->wake_cyc & (WHEEL_SLOTS - 1);
-
-		list_append(&d->near[s], b);
-		d->near_used[s / 64] |= 1ull << (s % 64);
-	} else if (ahead < WHEEL_PAGES) {
-		uint32_t s = page & (WHEEL_PAGES - 1);
-
-		list_append(&d->far[s], b);
-		d->far_used[s / 64] |= 1ull << (s % 64);
-	} else {
+	if (page == d->page)
+		slot_append(d->near, d->near_used, b->wake_cyc & (WHEEL_SLOTS - 1), b);
+	else if (page - d->page < WHEEL_PAGES)
+		slot_append(d->far, d->far_used, page & (WHEEL_PAGES - 1), b);
+	else
 		overflow_insert(d, b);
-	}
 }
 
 static void wheel_unlink(struct domain *d, struct block *b)
 {
-	uint64_t page = b->wake_cyc >> WHEEL_BITS, ahead = page - d->page;
+	uint64_t page = b->wake_cyc >> WHEEL_BITS;
 
-	if (ahead == 0) {
-		uint32_t s = b->wake_cyc & (WHEEL_SLOTS - 1);
-
-		list_remove(&d->near[s], b);
-		if (!d->near[s])
-			d->near_used[s / 64] &= ~(1ull << (s % 64));
-	} else if (ahead < WHEEL_PAGES) {
-		uint32_t s = page & (WHEEL_PAGES - 1);
-
-		list_remove(&d->far[s], b);
-		if (!d->far[s])
-			d->far_used[s / 64] &= ~(1ull << (s % 64));
-	} else {
+	if (page == d->page)
+		slot_remove(d->near, d->near_used, b->wake_cyc & (WHEEL_SLOTS - 1), b);
+	else if (page - d->page < WHEEL_PAGES)
+		slot_remove(d->far, d->far_used, page & (WHEEL_PAGES - 1), b);
+	else
 		list_remove(&d->overflow, b);
-	}
 }
 
+static __attribute__((noinline)) void next_is(struct domain *d, uint64_t cyc)
+{
+	d->next_cyc = cyc;
+	d->next_ps = cyc == CYCLE_NEVER ? TIME_NEVER : domain_edge(d, cyc);
+}
+
+static __attribute__((noinline)) void move_wake(struct domain *d, struct block *b, uint64_t cyc)
+{
+	if (b->wake_cyc != CYCLE_NEVER)
+		wheel_unlink(d, b);
+	b->wake_cyc = cyc;
+	wheel_link(d, b);
+	if (cyc < d->next_cyc)
+		next_is(d, cyc);
+}
+
+/* A block that sleeps wakes on this page of cycles most of the time: that needs no call. */
 void block_wake(struct block *b, uint64_t cyc)
 {
 	struct domain *d = b->dom;
 
 	if (b->wake_cyc <= cyc)
 		return;
-	if (b->wake_cyc != CYCLE_NEVER)
-		wheel_unlink(d, b);
-	b->wake_cyc = cyc;
-	wheel_link(d, b);
-	if (cyc < d->next_cyc) {
-		d->next_cyc = cyc;
-		d->next_ps = domain_edge(d, cyc);
+	if (b->wake_cyc != CYCLE_NEVER || cyc >> WHEEL_BITS != d->page) {
+		move_wake(d, b, cyc);
+		return;
 	}
+	b->wake_cyc = cyc;
+	slot_append(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1), b);
+	if (cyc < d->next_cyc)
+		next_is(d, cyc);
 }
 
 /* First set bit at or after 'from' of a map of n bits, or n. */
@@ -188,18 +215,14 @@ static void find_next(struct domain *d, uint64_t after)
 {
 	uint32_t s = bit_next(d->near_used, WHEEL_SLOTS, (uint32_t)(after & (WHEEL_SLOTS - 1)) + 1);
 
-	d->next_cyc = s < WHEEL_SLOTS ? (d->page << WHEEL_BITS) + s : far_next(d);
-	d->next_ps = d->next_cyc == CYCLE_NEVER ? TIME_NEVER : domain_edge(d, d->next_cyc);
+	next_is(d, s < WHEEL_SLOTS ? (d->page << WHEEL_BITS) + s : far_next(d));
 }
 
 /* Make 'page' the current one: its blocks move to the near wheel, those in reach to the far wheel. */
 static void turn_page(struct domain *d, uint64_t page)
 {
-	uint32_t s = page & (WHEEL_PAGES - 1);
-	struct block *b, *list = d->far[s];
+	struct block *b, *list = slot_take(d->far, d->far_used, page & (WHEEL_PAGES - 1));
 
-	d->far[s] = NULL;
-	d->far_used[s / 64] &= ~(1ull << (s % 64));
 	d->page = page;
 	while ((b = list)) {
 		list_remove(&list, b);
@@ -229,9 +252,8 @@ static uint64_t inputs_next(const struct block *b)
 	return first;
 }
 
-static void step_block(struct domain *d, struct block *b, uint64_t cyc)
+static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
 {
-	struct sim *s = d->sim;
 	uint64_t at;
 
 	b->wake_cyc = CYCLE_NEVER;
@@ -239,7 +261,6 @@ static void step_block(struct domain *d, struct block *b, uint64_t cyc)
 	b->cycle = cyc;
 	b->now_ps = s->now_ps;
 	at = b->step(b);
-	s->steps++;
 	if (__builtin_expect(s->observer != NULL, 0))
 		s->observer->stepped(s->observer, b);
 	at = min_u64(at, b->rearm_cyc);
@@ -257,7 +278,7 @@ static void step_block(struct domain *d, struct block *b, uint64_t cyc)
  * As the list says, which is the order in which the blocks were woken. A block on it wants to run now, so no
  * wake-up for later takes it off: the list stays as it is while it is walked.
  */
-static void run_forward(struct domain *d, struct block *list, uint64_t cyc)
+static void run_forward(struct sim *s, struct block *list, uint64_t cyc)
 {
 	struct block *last = list->prev, *b, *next = list;
 
@@ -265,7 +286,8 @@ static void run_forward(struct domain *d, struct block *list, uint64_t cyc)
 		b = next;
 		next = b->next;
 		__builtin_prefetch(next, 1);
-		step_block(d, b, cyc);
+		s->steps++;
+		step_block(s, b, cyc);
 	} while (b != last);
 }
 
@@ -276,9 +298,8 @@ static int by_index_descending(const void *a, const void *b)
 	return x->index < y->index ? 1 : -1;
 }
 
-static void run_ordered(struct domain *d, struct block *list, uint64_t cyc)
+static void __attribute__((noinline)) run_ordered(struct sim *s, struct block *list, uint64_t cyc)
 {
-	struct sim *s = d->sim;
 	struct block *b = list;
 	uint32_t n = 0;
 
@@ -295,23 +316,21 @@ static void run_ordered(struct domain *d, struct block *list, uint64_t cyc)
 		s->scratch[i - 1] = b;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		step_block(d, s->scratch[i], cyc);
+		step_block(s, s->scratch[i], cyc);
+	s->steps += n;
 }
 
 void domain_run_edge(struct domain *d)
 {
 	uint64_t cyc = d->next_cyc;
-	uint32_t s = cyc & (WHEEL_SLOTS - 1);
 	struct block *list;
 
 	if (cyc >> WHEEL_BITS != d->page)
 		turn_page(d, cyc >> WHEEL_BITS);
-	list = d->near[s];
-	d->near[s] = NULL;
-	d->near_used[s / 64] &= ~(1ull << (s % 64));
+	list = slot_take(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1));
 	if (d->sim->order == ORDER_FORWARD)
-		run_forward(d, list, cyc);
+		run_forward(d->sim, list, cyc);
 	else
-		run_ordered(d, list, cyc);
+		run_ordered(d->sim, list, cyc);
 	find_next(d, cyc);
 }
