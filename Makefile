@@ -131,6 +131,7 @@ $(BUILD)/lint/%: %.c .clang-tidy $(wildcard */*.h */*.def)
 lint: $(LINTED) $(VLT)/msg_pkg.sv
 	$(Q)tools/lint.sh $(VLT)/msg_pkg.sv
 figures: demo
+	$(Q)tools/loss-curve.sh $(BUILD)/rnicsim $(OUT)/figures/loss.csv
 	$(Q)tools/figures.sh $(OUT)/demo $(OUT)/figures
 clean:
 	rm -rf $(BUILD) $(OUT)
