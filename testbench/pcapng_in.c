@@ -40,6 +40,7 @@ static void read_packet(struct pcapng_found *r, const unsigned char *b)
 	r->len[k] = u32(b + 20);
 	r->wire_len[k] = u32(b + 24);
 	r->first[k] = b[28];
+	memcpy(r->head[k], b + 28, 16);
 	/* option 2, 4 bytes, then the end of options and of the block */
 	r->bad += u32(b + 28 + padded) != (2 | 4 << 16) || u32(b + 28 + padded + 8) != 0;
 	r->flags[k] = u32(b + 28 + padded + 4);

@@ -18,6 +18,7 @@ struct pcapng_found {
 	uint32_t interface[PCAPNG_FOUND_MAX], len[PCAPNG_FOUND_MAX], wire_len[PCAPNG_FOUND_MAX];
 	uint32_t flags[PCAPNG_FOUND_MAX]; /* 1 inbound, 2 outbound */
 	unsigned char first[PCAPNG_FOUND_MAX]; /* first byte */
+	unsigned char head[PCAPNG_FOUND_MAX][16]; /* first bytes, if there are so many */
 };
 
 /* What a reader finds in file 'name'. */

@@ -31,7 +31,8 @@ enum port_net pkt_net(enum encap encap);
 
 /*
  * A packet to the NIC's QP 'i' in 'at' (room for packet_buf_size(4096)): opcode, PSN, 'len' payload
- * bytes that count up, extended headers filled with a pattern (Q_Key right), VCRC as a port adds it.
+ * bytes that count up, extended headers filled with a pattern (Q_Key right), VCRC as a port adds
+ * it.
  */
 void pkt_build(struct packet *at, const struct pkt_bench *p, unsigned i, uint8_t opcode,
 	       uint32_t psn, uint32_t len);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_capture.c - what a MAC sends and receives, stamped with first and last bit
+ * test_capture.c - what a MAC sends and receives, stamped with first and last bit; every
+ * encapsulation read by other people's tools
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "testbench/pkt_util.h"
 #include "testbench/tb.h"
 #include "testbench/tb_file.h"
+#include "testbench/tb_oracle.h"
 
 extern CU_TestInfo test_capture_tests[];
 extern const struct block_class mac_class;
@@ -25,22 +27,27 @@ struct bench {
 	struct capture *capture;
 };
 
-static void bench_start(struct bench *b, const char *path, enum step_order order)
+static void bench_start(struct bench *b, const char *path, enum encap encap, enum step_order order)
 {
 	struct err e = { 0 };
 
-	pkt_bench_init(&b->packets, ENCAP_IPV6);
+	pkt_bench_init(&b->packets, encap);
 	tb_init(&b->t, &mac_class, &b->packets.nic, NULL);
 	b->t.sim.order = order;
 	b->tx_pkt = tb_source(&b->t, "tx_pkt");
 	b->rx_frame = tb_source(&b->t, "rx_frame");
 	b->tx_frame = tb_sink(&b->t, "tx_frame");
 	b->rx_pkt = tb_sink(&b->t, "rx_pkt");
-	b->pool = pool_create(&b->tx_pkt->b, 2 * N_PKTS, packet_buf_size(4096));
+	b->pool = pool_create(&b->tx_pkt->b, 4 * N_PKTS, packet_buf_size(4096));
 	b->capture = capture_open(path, &e);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->capture);
-	capture_port(b->capture, "nic0", false, b->tx_frame->chan, b->rx_frame->chan);
+	capture_port(b->capture, "nic0", encap_is_ib((uint8_t)encap), b->tx_frame->chan,
+		     b->rx_frame->chan);
 	tb_start(&b->t);
+}
+
+static void send_both_ways(struct bench *b)
+{
 	/* full duplex, in the same cycles */
 	for (uint32_t i = 0; i < N_PKTS; i++) {
 		uint32_t ack = pkt_in_pool(b->pool, &b->packets, 0, IB_ACKNOWLEDGE, i, 0);
@@ -57,7 +64,8 @@ static void run(const char *path, enum step_order order)
 	struct bench b;
 	struct err e = { 0 };
 
-	bench_start(&b, path, order);
+	bench_start(&b, path, ENCAP_IPV6, order);
+	send_both_ways(&b);
 	tb_run(&b.t);
 	CU_ASSERT_EQUAL(capture_count(b.capture), 2 * N_PKTS);
 	CU_ASSERT(capture_close(b.capture, &e));
@@ -121,7 +129,8 @@ static void aborted_capture_leaves_no_file(void)
 	const char *path = tb_path("aborted.pcapng");
 	struct bench b;
 
-	bench_start(&b, path, ORDER_FORWARD);
+	bench_start(&b, path, ENCAP_IPV6, ORDER_FORWARD);
+	send_both_ways(&b);
 	tb_run(&b.t);
 	capture_abort(b.capture);
 	capture_abort(NULL);
@@ -130,9 +139,104 @@ static void aborted_capture_leaves_no_file(void)
 	tb_end(&b.t);
 }
 
+/* ---- encapsulations ---- */
+
+/* Every opcode of RC, each with a few payloads that it may have; returns how many. */
+static uint32_t capture_every_opcode(const char *path, enum encap encap)
+{
+	static const uint32_t lens[] = { 1, 63, 256 };
+	struct bench b;
+	struct err e = { 0 };
+	uint32_t n = 0;
+
+	bench_start(&b, path, encap, ORDER_FORWARD);
+	for (unsigned op = 0; op < 0x18; op++) {
+		const struct opcode_info *o = &opcode_info[IB_RC | op];
+
+		for (unsigned i = 0; o->name && i < ARRAY_LEN(lens); i++) {
+			uint32_t len = o->payload == PAYLOAD_NONE ? 0 : lens[i];
+			uint32_t h;
+
+			if (!opcode_len_ok(o, len, 256) || (i > 0 && len == 0))
+				continue;
+			h = pkt_in_pool(b.pool, &b.packets, 0, (uint8_t)(IB_RC | op), n++, len);
+			tb_send(b.tx_pkt, &(struct pkt){ .buf = h });
+		}
+	}
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL(capture_count(b.capture), n);
+	CU_ASSERT(capture_close(b.capture, &e));
+	tb_end(&b.t);
+	return n;
+}
+
+static void infiniband_is_captured_as_erf(void)
+{
+	const char *path = tb_path("erf.pcapng");
+	static struct pcapng_found r;
+	struct bench b;
+	struct err e = { 0 };
+
+	bench_start(&b, path, ENCAP_IB, ORDER_FORWARD);
+	send_both_ways(&b);
+	tb_run(&b.t);
+	CU_ASSERT(capture_close(b.capture, &e));
+	tb_end(&b.t);
+	pcapng_read(&r, path);
+	CU_ASSERT_EQUAL(r.bad, 0);
+	CU_ASSERT_EQUAL_FATAL(r.packets, 2 * N_PKTS);
+	for (unsigned i = 0; i < r.packets; i++) {
+		const unsigned char *h = r.head[i];
+		uint64_t ts = 0;
+
+		for (unsigned k = 8; k-- > 0;)
+			ts = ts << 8 | h[k];
+		/* in units of 2^-32 s, cut off */
+		CU_ASSERT_EQUAL(ts, (uint64_t)((double)r.stamp[i] * 4294967296e-12));
+		CU_ASSERT_EQUAL(h[8], 21);
+		CU_ASSERT_EQUAL(h[10] << 8 | h[11], (int)r.len[i]);
+		CU_ASSERT_EQUAL(h[14] << 8 | h[15], (int)r.len[i] - 16);
+	}
+}
+
+/* A byte of the last packet changed: its ICRC is wrong then. */
+static void spoil_file(const char *path)
+{
+	FILE *f = fopen(path, "r+b");
+	int c;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fseek(f, -60, SEEK_END);
+	c = fgetc(f);
+	fseek(f, -1, SEEK_CUR);
+	fputc(c ^ 1, f);
+	fclose(f);
+}
+
+static void every_encapsulation_is_read_by_other_tools(void)
+{
+	if (!tb_has_capture_tools())
+		return;
+	for (enum encap e = 0; e < ENCAPS; e++) {
+		const char *path = tb_path("encap.pcapng");
+		uint32_t n = capture_every_opcode(path, e);
+
+		CU_ASSERT(n > 40);
+		CU_ASSERT(tb_capture_is_good(path, n));
+		if (e != ENCAP_IB)
+			continue;
+		CU_ASSERT_FALSE(tb_capture_is_good(path, n - 1));
+		spoil_file(path);
+		CU_ASSERT_FALSE(tb_capture_is_good(path, n));
+	}
+}
+
 CU_TestInfo test_capture_tests[] = {
 	{ "both_directions_are_captured_in_order", both_directions_are_captured_in_order },
 	{ "step_order_does_not_show", step_order_does_not_show },
 	{ "aborted_capture_leaves_no_file", aborted_capture_leaves_no_file },
+	{ "infiniband_is_captured_as_erf", infiniband_is_captured_as_erf },
+	{ "every_encapsulation_is_read_by_other_tools",
+	  every_encapsulation_is_read_by_other_tools },
 	CU_TEST_INFO_NULL
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_mac.c - line times to the picosecond, buffers back at the last bit, the receive buffer
+ * test_mac.c - line times to the picosecond, buffers back at the last bit, the receive buffer; the
+ * framing and VCRC of InfiniBand
  */
 #include <stdio.h>
 
+#include "models/vcrc.h"
 #include "testbench/pkt_util.h"
 #include "testbench/tb.h"
 
@@ -276,6 +278,94 @@ static void rx_last_response_marks_remote(void)
 	bench_end(&b);
 }
 
+/* ---- InfiniBand ---- */
+
+static void ib_bench_start(struct bench *b, struct pkt_bench *packets, const char *const *sets)
+{
+	pkt_bench_init(packets, ENCAP_IB);
+	b->nic = (struct nic){ .name = "nic0", .addr = packets->nic.addr, .oplog = oplog_create() };
+	tb_init(&b->t, &mac_class, &b->nic, sets);
+	b->tx_pkt = tb_source(&b->t, "tx_pkt");
+	b->rx_frame = tb_source(&b->t, "rx_frame");
+	b->tx_frame = tb_sink(&b->t, "tx_frame");
+	b->rx_pkt = tb_sink(&b->t, "rx_pkt");
+	b->pool = pool_create(&b->tx_pkt->b, N_FRAMES, packet_buf_size(4096));
+	tb_start(&b->t);
+}
+
+static void ib_tx_adds_delimiters_and_vcrc(void)
+{
+	struct pkt_bench packets;
+	struct bench b;
+	uint64_t at = 0;
+
+	ib_bench_start(&b, &packets, NULL);
+	for (uint32_t i = 0; i < N_FRAMES; i++) {
+		/* at 100 Gb/s, 52 bytes with delimiters take longer than a cycle */
+		uint32_t h = pkt_in_pool(b.pool, &packets, 0, IB_SEND_ONLY, i, 24 + i);
+		struct packet *p = buf_data(&b.t.sim, h);
+
+		vcrc_store(p->data + p->len - VCRC_BYTES, 0);
+		tb_send(b.tx_pkt, &(struct pkt){ .buf = h });
+	}
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL_FATAL(b.tx_frame->n_received, N_FRAMES);
+	for (uint32_t i = 0; i < N_FRAMES; i++) {
+		const struct frame *f = tb_got(b.tx_frame, i);
+		const struct packet *p = buf_data(&b.t.sim, f->buf);
+		uint32_t len = p->len;
+
+		/* LRH, BTH, ICRC and VCRC are 26 bytes */
+		CU_ASSERT_EQUAL(len, 26 + align_up(24 + i, 4));
+		CU_ASSERT_EQUAL(vcrc_load(p->data + len - 2), vcrc_of(p->data, len - 2));
+		CU_ASSERT(i == 0 || f->first_ps == at);
+		CU_ASSERT_EQUAL(f->last_ps, f->first_ps + (len + 2) * 80ull);
+		at = f->last_ps;
+	}
+	bench_end(&b);
+}
+
+/* Packets that pass when byte 'at' of each is changed; 'is_altered': the wire says so. */
+static uint32_t ib_passed(const char *const *sets, uint32_t at, bool is_altered)
+{
+	struct pkt_bench packets;
+	struct bench b;
+	uint32_t n;
+
+	ib_bench_start(&b, &packets, sets);
+	for (uint32_t i = 0; i < 10; i++) {
+		uint32_t h = pkt_in_pool(b.pool, &packets, 0, IB_SEND_ONLY, i, 8);
+		struct packet *p = buf_data(&b.t.sim, h);
+
+		p->is_altered = is_altered;
+		if (at < p->len)
+			p->data[at] ^= (uint8_t)(1 << i % 8);
+		tb_send(b.rx_frame, &(struct frame){ .buf = h });
+	}
+	tb_run(&b.t);
+	n = b.rx_pkt->n_received;
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "rx_frames"), 10);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "rx_vcrc"), 10 - n);
+	/* what was dropped is back in its pool */
+	CU_ASSERT_EQUAL(b.pool->in_use, n);
+	bench_end(&b);
+	return n;
+}
+
+static void ib_rx_wrong_vcrc_drops(void)
+{
+	static const char *const always[] = { "mac.vcrc_always=on", NULL };
+
+	/* LRH, BTH, payload, ICRC, VCRC */
+	for (uint32_t at = 0; at < 34; at++) {
+		CU_ASSERT_EQUAL(ib_passed(NULL, at, true), 0);
+		CU_ASSERT_EQUAL(ib_passed(always, at, false), 0);
+	}
+	CU_ASSERT_EQUAL(ib_passed(always, 34, true), 10);
+	/* the sender's verdict is reused: only the wire can make a VCRC wrong */
+	CU_ASSERT_EQUAL(ib_passed(NULL, 20, false), 10);
+}
+
 /* Line times, cycles of arrival, stalls and buffers in use, as one number. */
 static uint64_t digest(enum step_order order, bool every_cycle)
 {
@@ -325,6 +415,8 @@ CU_TestInfo test_mac_tests[] = {
 	{ "rx_frame_goes_on_at_its_last_bit", rx_frame_goes_on_at_its_last_bit },
 	{ "rx_full_buffer_drops", rx_full_buffer_drops },
 	{ "rx_last_response_marks_remote", rx_last_response_marks_remote },
+	{ "ib_tx_adds_delimiters_and_vcrc", ib_tx_adds_delimiters_and_vcrc },
+	{ "ib_rx_wrong_vcrc_drops", ib_rx_wrong_vcrc_drops },
 	{ "step_order_and_sleeping_change_nothing", step_order_and_sleeping_change_nothing },
 	CU_TEST_INFO_NULL
 };

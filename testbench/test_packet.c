@@ -290,7 +290,8 @@ static void parse_broken_lrh_or_grh_has_its_reason(void)
 	CU_ASSERT_EQUAL(drop_after(p, 1, 0x51), DROP_LRH);		/* raw: IPv6 */
 	CU_ASSERT_EQUAL(drop_after(p, 5, (uint8_t)(p->data[5] + 1)), DROP_SHORT); /* a word more */
 	CU_ASSERT_EQUAL(drop_after(p, 5, (uint8_t)(p->data[5] - 1)), DROP_SHORT); /* a word less */
-	CU_ASSERT_EQUAL(drop_after(p, 4, (uint8_t)(0xf8 | p->data[4])), DROP_NONE); /* reserved bits */
+	/* reserved bits */
+	CU_ASSERT_EQUAL(drop_after(p, 4, (uint8_t)(0xf8 | p->data[4])), DROP_NONE);
 	CU_ASSERT_EQUAL(drop_after(p, 8, 0x40), DROP_GRH);		/* IP version */
 	CU_ASSERT_EQUAL(drop_after(p, 14, 17), DROP_GRH);		/* not a BTH */
 	CU_ASSERT_EQUAL(drop_after(p, 13, p->data[13] + 4u), DROP_SHORT);

@@ -29,9 +29,10 @@ static void answer(struct tb *t, struct tb_port *p, const void *msg)
 		   &(struct qpc_rsp){ .qpi = q->qpi, .tag = q->tag });
 }
 
-static void bench_start(struct bench *b, const char *const *sets, bool is_v6, uint32_t lookup_cyc)
+static void bench_start(struct bench *b, const char *const *sets, enum encap encap,
+			uint32_t lookup_cyc)
 {
-	pkt_bench_init(&b->packets, is_v6);
+	pkt_bench_init(&b->packets, encap);
 	b->lookup_cyc = lookup_cyc;
 	tb_init(&b->t, &rx_parser_class, &b->packets.nic, sets);
 	b->pkt = tb_source(&b->t, "pkt");
@@ -53,12 +54,15 @@ static struct packet *send(struct bench *b, unsigned qp, uint8_t opcode, uint32_
 
 static void packets_are_passed_on_with_their_fields(void)
 {
-	for (unsigned v6 = 0; v6 < 2; v6++) {
+	static const uint16_t l4s[ENCAPS] = { 42, 62, 54, 8, 48 };
+
+	for (enum encap encap = 0; encap < ENCAPS; encap++) {
 		struct bench b;
 		const struct rx_pkt *p;
-		uint16_t l4 = v6 ? 62 : 42;
+		uint16_t l4 = l4s[encap];
 
-		bench_start(&b, (const char *const[]){ "rx_parser.icrc_always=on", NULL }, v6, 1);
+		bench_start(&b, (const char *const[]){ "rx_parser.icrc_always=on", NULL }, encap,
+			    1);
 		send(&b, 0, IB_RC | IB_WRITE_ONLY_IMM, 0xabcdef, 101);
 		send(&b, 0, IB_RC | IB_ACKNOWLEDGE, 7, 0);
 		send(&b, 1, IB_UC | IB_SEND_FIRST, 8, 256);
@@ -103,7 +107,7 @@ static void any_stalls_keep_order(void)
 			uint32_t next = 0;
 
 			tb_stall_sets(&rx_parser_class, in, out, set_in, set_out);
-			bench_start(&b, sets, false, 13);
+			bench_start(&b, sets, ENCAP_IPV4, 13);
 			for (uint32_t i = 0; i < 400; i++)
 				send(&b, 0, i % 3 ? IB_SEND_ONLY : IB_ACKNOWLEDGE, i,
 				     i % 3 ? i : 0);
@@ -127,7 +131,7 @@ static void datapath_is_busy_for_the_length(void)
 	/* 58, 314 and 4154 bytes on a path 64 B wide: 1, 5, 65 cycles */
 	static const uint32_t lens[] = { 0, 256, 4096 }, cycles[] = { 1, 5, 65 };
 
-	bench_start(&b, (const char *const[]){ "rx_parser.width=64", NULL }, false, 1);
+	bench_start(&b, (const char *const[]){ "rx_parser.width=64", NULL }, ENCAP_IPV4, 1);
 	for (uint32_t i = 0; i < 30; i++)
 		send(&b, 0, IB_SEND_ONLY, i, lens[i / 10]);
 	tb_run(&b.t);
@@ -146,7 +150,7 @@ static void lookups_are_pipelined(void)
 	struct bench b;
 
 	/* 100 cycles each, 32 at a time: 320 packets take about 10 look-ups, not 320 */
-	bench_start(&b, NULL, false, 100);
+	bench_start(&b, NULL, ENCAP_IPV4, 100);
 	for (uint32_t i = 0; i < 320; i++)
 		send(&b, 0, IB_SEND_ONLY, i, 0);
 	tb_run(&b.t);
@@ -165,7 +169,7 @@ static uint64_t digest(enum step_order order, bool every_cycle)
 	struct bench b;
 	uint64_t d = 0;
 
-	bench_start(&b, sets, false, 9);
+	bench_start(&b, sets, ENCAP_IPV4, 9);
 	b.t.sim.order = order;
 	b.t.sim.every_cycle = every_cycle;
 	for (uint32_t i = 0; i < 200; i++)
@@ -193,19 +197,19 @@ static void step_order_and_sleeping_change_nothing(void)
 /* ---- drops ---- */
 
 /* One packet, damaged by 'harm' and given a right ICRC again unless it is that which is wrong. */
-static const char *reason_of(bool is_v6, unsigned qp, uint8_t opcode,
+static const char *reason_of(enum encap encap, unsigned qp, uint8_t opcode,
 			     void (*harm)(struct bench *b, struct packet *p))
 {
 	static const char *const reasons[] = {
-		"drop_short", "drop_ethertype", "drop_ip", "drop_port", "drop_tver", "drop_opcode",
-		"drop_length", "drop_icrc", "drop_address", "drop_qp", "drop_type", "drop_pkey",
-		"drop_qkey"
+		"drop_short", "drop_ethertype", "drop_ip", "drop_lrh", "drop_grh", "drop_port",
+		"drop_tver", "drop_opcode", "drop_length", "drop_icrc", "drop_address", "drop_qp",
+		"drop_type", "drop_pkey", "drop_qkey"
 	};
 	const char *why = NULL;
 	struct bench b;
 	struct packet *p;
 
-	bench_start(&b, NULL, is_v6, 1);
+	bench_start(&b, NULL, encap, 1);
 	p = send(&b, qp, opcode, 1, 0);
 	harm(&b, p);
 	tb_run(&b.t);
@@ -251,6 +255,26 @@ static void altered_icrc(struct bench *b, struct packet *p)
 	unaltered_icrc(b, p);
 	p->is_altered = true;
 }
+static void raw_packet(struct bench *b, struct packet *p)
+{
+	(void)b;
+	p->data[1] &= 0xfc;
+}
+static void other_version(struct bench *b, struct packet *p)
+{
+	(void)b;
+	p->data[p->l4 - GRH_BYTES] = 0x40;
+}
+static void other_lid(struct bench *b, struct packet *p)
+{
+	(void)p;
+	b->packets.nic.addr.lid[0] ^= 1;
+}
+static void other_gid(struct bench *b, struct packet *p)
+{
+	(void)p;
+	b->packets.nic.addr.gid[15] ^= 1;
+}
 static void other_mac(struct bench *b, struct packet *p)
 {
 	(void)b;
@@ -264,13 +288,15 @@ static void other_nic(struct bench *b, struct packet *p)
 static void other_peer(struct bench *b, struct packet *p)
 {
 	(void)p;
-	/* the last byte of the destination address in the template, behind the Ethernet header */
-	b->packets.qp[0].hdr[b->packets.qp[0].encap == ENCAP_IPV6 ? 14 + 39 : 14 + 19] ^= 1;
+	/* the last byte of the destination address in the template: IPv4, IPv6, GRH, LRH */
+	static const uint8_t at[ENCAPS] = { 14 + 19, 14 + 39, 14 + 39, 3, 8 + 39 };
+
+	b->packets.qp[0].hdr[at[b->packets.qp[0].encap]] ^= 1;
 }
-static void other_family(struct bench *b, struct packet *p)
+static void other_encap(struct bench *b, struct packet *p)
 {
 	(void)p;
-	b->packets.qp[0].encap = ENCAP_IPV4;
+	b->packets.qp[0].encap = b->packets.qp[0].encap == ENCAP_IPV4 ? ENCAP_IPV6 : ENCAP_IPV4;
 }
 static void no_qp(struct bench *b, struct packet *p)
 {
@@ -296,40 +322,67 @@ static void other_qkey(struct bench *b, struct packet *p)
 static void every_drop_has_its_reason(void)
 {
 	static const struct {
-		bool is_v6;
+		enum encap encap;
 		unsigned qp;
 		uint8_t opcode;
 		void (*harm)(struct bench *b, struct packet *p);
 		const char *reason;
 	} cases[] = {
-		{ false, 0, IB_SEND_ONLY, no_harm, "none" },
-		{ true, 0, IB_SEND_ONLY, no_harm, "none" },
-		{ false, 0, IB_SEND_ONLY, cut, "drop_short" },
-		{ false, 0, IB_SEND_ONLY, arp, "drop_ethertype" },
-		{ false, 0, IB_SEND_ONLY, unknown_opcode, "drop_opcode" },
-		{ false, 0, IB_SEND_ONLY, altered_icrc, "drop_icrc" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, no_harm, "none" },
+		{ ENCAP_IPV6, 0, IB_SEND_ONLY, no_harm, "none" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, cut, "drop_short" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, arp, "drop_ethertype" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, unknown_opcode, "drop_opcode" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, altered_icrc, "drop_icrc" },
 		/* the sender's verdict is reused: only the wire can make an ICRC wrong */
-		{ false, 0, IB_SEND_ONLY, unaltered_icrc, "none" },
-		{ false, 0, IB_SEND_ONLY, other_mac, "drop_address" },
-		{ false, 0, IB_SEND_ONLY, other_nic, "drop_address" },
-		{ true, 0, IB_SEND_ONLY, other_nic, "drop_address" },
-		{ false, 0, IB_SEND_ONLY, other_peer, "drop_address" },
-		{ true, 0, IB_SEND_ONLY, other_peer, "drop_address" },
-		{ true, 0, IB_SEND_ONLY, other_family, "drop_address" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, unaltered_icrc, "none" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, other_mac, "drop_address" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, other_nic, "drop_address" },
+		{ ENCAP_IPV6, 0, IB_SEND_ONLY, other_nic, "drop_address" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, other_peer, "drop_address" },
+		{ ENCAP_IPV6, 0, IB_SEND_ONLY, other_peer, "drop_address" },
+		{ ENCAP_IPV6, 0, IB_SEND_ONLY, other_encap, "drop_address" },
 		/* datagrams come from anywhere */
-		{ false, 2, IB_UD | IB_SEND_ONLY, other_peer, "none" },
-		{ false, 0, IB_SEND_ONLY, no_qp, "drop_qp" },
-		{ false, 0, IB_UC | IB_SEND_ONLY, no_harm, "drop_type" },
-		{ false, 1, IB_SEND_ONLY, no_harm, "drop_type" },
-		{ false, 0, IB_SEND_ONLY, limited_members, "drop_pkey" },
-		{ false, 0, IB_SEND_ONLY, one_limited_member, "none" },
-		{ false, 2, IB_UD | IB_SEND_ONLY, no_harm, "none" },
-		{ false, 2, IB_UD | IB_SEND_ONLY, other_qkey, "drop_qkey" },
+		{ ENCAP_IPV4, 2, IB_UD | IB_SEND_ONLY, other_peer, "none" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, no_qp, "drop_qp" },
+		{ ENCAP_IPV4, 0, IB_UC | IB_SEND_ONLY, no_harm, "drop_type" },
+		{ ENCAP_IPV4, 1, IB_SEND_ONLY, no_harm, "drop_type" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, limited_members, "drop_pkey" },
+		{ ENCAP_IPV4, 0, IB_SEND_ONLY, one_limited_member, "none" },
+		{ ENCAP_IPV4, 2, IB_UD | IB_SEND_ONLY, no_harm, "none" },
+		{ ENCAP_IPV4, 2, IB_UD | IB_SEND_ONLY, other_qkey, "drop_qkey" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, no_harm, "none" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, cut, "drop_short" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, other_version, "drop_grh" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, altered_icrc, "drop_icrc" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, other_mac, "drop_address" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, other_gid, "drop_address" },
+		/* neither the IP address nor the LID stands in it */
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, other_nic, "none" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, other_lid, "none" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, other_peer, "drop_address" },
+		{ ENCAP_ROCE1, 0, IB_SEND_ONLY, other_encap, "drop_address" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, no_harm, "none" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, cut, "drop_short" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, raw_packet, "drop_lrh" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, unknown_opcode, "drop_opcode" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, other_lid, "drop_address" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, other_gid, "none" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, other_peer, "drop_address" },
+		{ ENCAP_IB, 0, IB_SEND_ONLY, other_encap, "drop_address" },
+		{ ENCAP_IB, 2, IB_UD | IB_SEND_ONLY, other_peer, "none" },
+		{ ENCAP_IB_GRH, 0, IB_SEND_ONLY, no_harm, "none" },
+		{ ENCAP_IB_GRH, 0, IB_SEND_ONLY, cut, "drop_short" },
+		{ ENCAP_IB_GRH, 0, IB_SEND_ONLY, raw_packet, "drop_lrh" },
+		{ ENCAP_IB_GRH, 0, IB_SEND_ONLY, other_version, "drop_grh" },
+		{ ENCAP_IB_GRH, 0, IB_SEND_ONLY, other_lid, "drop_address" },
+		{ ENCAP_IB_GRH, 0, IB_SEND_ONLY, other_gid, "drop_address" },
+		{ ENCAP_IB_GRH, 0, IB_SEND_ONLY, other_peer, "drop_address" },
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(cases); i++)
 		CU_ASSERT_STRING_EQUAL(
-			reason_of(cases[i].is_v6, cases[i].qp, cases[i].opcode, cases[i].harm),
+			reason_of(cases[i].encap, cases[i].qp, cases[i].opcode, cases[i].harm),
 			cases[i].reason);
 }
 
@@ -337,7 +390,7 @@ static void good_packets_between_bad_ones_all_pass(void)
 {
 	struct bench b;
 
-	bench_start(&b, (const char *const[]){ "rx_parser.icrc_always=on", NULL }, false, 3);
+	bench_start(&b, (const char *const[]){ "rx_parser.icrc_always=on", NULL }, ENCAP_IPV4, 3);
 	for (uint32_t i = 0; i < 300; i++) {
 		struct packet *p = send(&b, 0, IB_SEND_ONLY, i, i);
 

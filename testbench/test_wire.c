@@ -2,8 +2,10 @@
 /*
  * test_wire.c - propagation to the picosecond, no throttling by length, and each impairment
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "models/vcrc.h"
 #include "models/wire.h"
 #include "testbench/pkt_util.h"
 #include "testbench/tb.h"
@@ -30,7 +32,7 @@ static void bench_start(struct bench *b, const char *const *sets, struct wire_en
 	b->a_out = tb_sink(&b->t, "a_out");
 	b->b_out = tb_sink(&b->t, "b_out");
 	b->pool = pool_create(&b->a_in->b, buffers, packet_buf_size(4096));
-	pkt_bench_init(&b->packets, ENCAP_IPV4);
+	pkt_bench_init(&b->packets, env && env->is_ib ? ENCAP_IB : ENCAP_IPV4);
 	tb_start(&b->t);
 }
 
@@ -262,6 +264,57 @@ static void damaged_frame_always_fails_the_icrc(void)
 	tb_end(&b.t);
 }
 
+static void damaged_infiniband_packet_always_fails_the_vcrc(void)
+{
+	static const char *const sets[] = { "wire.corrupt=1", NULL };
+	struct wire_env env = { .is_ib = true };
+	unsigned caught = 0, first = 0, last = 0;
+	struct bench b;
+
+	bench_start(&b, sets, &env, 500);
+	for (uint32_t i = 0; i < 500; i++)
+		send(&b, b.a_in, i, 30, i % 100);
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, 500);
+	for (uint32_t i = 0; i < 500; i++) {
+		const struct frame *f = tb_got(b.b_out, i);
+		const struct packet *p = buf_data(&b.t.sim, f->buf);
+		uint32_t n = p->len - VCRC_BYTES;
+		struct packet *good = pkt_room();
+
+		pkt_build(good, &b.packets, 0, IB_RC | IB_SEND_ONLY, i, i % 100);
+		first += memcmp(p->data, good->data, LRH_BYTES) != 0;
+		last += memcmp(p->data + n, good->data + n, VCRC_BYTES) != 0;
+		caught += p->is_altered && vcrc_load(p->data + n) != vcrc_of(p->data, n);
+		free(good);
+	}
+	CU_ASSERT_EQUAL(caught, 500);
+	/* any byte may be hit */
+	CU_ASSERT(first > 20 && last > 4);
+	tb_end(&b.t);
+}
+
+static void short_infiniband_packets_fill_a_long_line(void)
+{
+	static const char *const sets[] = { "wire.length=20km", "wire.clock=400MHz",
+					    "wire.buffer=64KiB", NULL };
+	struct wire_env env = { .is_ib = true };
+	struct bench b;
+
+	/* 28 bytes at 100 Gb/s take 2.24 ns: with a frame a cycle, 40,000 are on 20 km */
+	bench_start(&b, sets, &env, 50000);
+	for (uint32_t i = 0; i < 50000; i++) {
+		struct frame f = { .buf = pkt_in_pool(b.pool, &b.packets, 0, IB_SEND_ONLY, i, 0),
+				   .first_ps = 2500ull * i, .last_ps = 2500ull * i + 2240 };
+
+		tb_send_at(b.a_in, i, &f);
+	}
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL(b.b_out->n_received, 50000);
+	CU_ASSERT_EQUAL(b.a_in->chan->stall_ps, 0);
+	tb_end(&b.t);
+}
+
 /* ---- probabilities ---- */
 
 struct outcome {
@@ -346,6 +399,9 @@ CU_TestInfo test_wire_tests[] = {
 	{ "frame_that_arrives_with_another_goes_behind",
 	  frame_that_arrives_with_another_goes_behind },
 	{ "damaged_frame_always_fails_the_icrc", damaged_frame_always_fails_the_icrc },
+	{ "damaged_infiniband_packet_always_fails_the_vcrc",
+	  damaged_infiniband_packet_always_fails_the_vcrc },
+	{ "short_infiniband_packets_fill_a_long_line", short_infiniband_packets_fill_a_long_line },
 	{ "probabilities_hit_about_as_often_as_asked", probabilities_hit_about_as_often_as_asked },
 	{ "one_direction_does_not_move_the_others_fate",
 	  one_direction_does_not_move_the_others_fate },
