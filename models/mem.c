@@ -245,7 +245,7 @@ bool space_read(const struct space *s, uint64_t va, void *to, uint64_t len)
 	if (!is_mapped(s, va, len))
 		return false;
 	while (len) {
-		uint64_t n, pa = space_pa(s, va, &n);
+		uint64_t n = 0, pa = space_pa(s, va, &n);
 
 		n = min_u64(n, len);
 		mem_read(s->mem, pa, t, n);
@@ -263,7 +263,7 @@ bool space_write(struct space *s, uint64_t va, const void *from, uint64_t len)
 	if (!is_mapped(s, va, len))
 		return false;
 	while (len) {
-		uint64_t n, pa = space_pa(s, va, &n);
+		uint64_t n = 0, pa = space_pa(s, va, &n);
 
 		n = min_u64(n, len);
 		mem_write(s->mem, pa, f, n);

@@ -238,6 +238,7 @@ static void begin_packet(struct pktizer *z, struct engine *e)
 	e->left = at.len;
 	e->free_cyc = z->b.cycle + z->hdr_cyc;
 	if (j->is_inline && at.len) {
+		SIM_CHECK(wqe != NULL, z);
 		memcpy(packet_payload(p), wqe + j->seg_off + j->msg_off + e->off, at.len);
 		e->free_cyc = max_u64(e->free_cyc, z->b.cycle + ceil_div(at.len, z->width));
 		e->left = 0;

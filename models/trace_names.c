@@ -221,7 +221,7 @@ void id_set_add(struct id_set *s, uint64_t id)
 		r->count++;
 		return;
 	}
-	if (s->n == s->cap) {
+	if (!s->runs || s->n == s->cap) {
 		s->cap = s->cap ? s->cap + s->cap / 2 : 8;
 		s->runs = x_realloc(s->runs, s->cap * sizeof(*s->runs));
 	}

@@ -253,7 +253,7 @@ static struct pool *pool_for(const struct wire *w, const struct packet *p)
 {
 	unsigned k = 0;
 
-	while (p->len > size_limit[k])
+	while (k < N_SIZES - 1 && p->len > size_limit[k])
 		k++;
 	return w->pool[k];
 }

@@ -212,14 +212,14 @@ static bool take_setting(struct reader *r, char *s, char *out, size_t len)
 static char *next_line(char *out, int len, void *stream)
 {
 	struct reader *r = stream;
-	char buf[LINE_MAX_B + 1], *s = buf;
+	char buf[LINE_MAX_B + 1] = "", *s = buf;
 	bool is_ok;
 
 	if (r->is_failed || !read_line(r, buf)) {
 		r->is_failed = r->e->is_set;
 		return NULL;
 	}
-	if (r->line == 1 && memcmp(s, "\xef\xbb\xbf", 3) == 0)
+	if (r->line == 1 && strncmp(s, "\xef\xbb\xbf", 3) == 0)
 		s += 3; /* byte order mark */
 	cut_comment(s);
 	s = trim(s);

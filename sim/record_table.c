@@ -142,7 +142,7 @@ static bool range_why(const struct record_field *f, const char *what, char *why)
 static bool parse_value(const struct record_field *f, const char *s, void *obj, void *ctx,
 			char *why)
 {
-	static const char *const what[] = {
+	static const char *const what[RECORD_CALL + 1] = {
 		[RECORD_NUMBER] = "a number (decimal or 0x hex)",
 		[RECORD_SIZE] = "a size (bytes, or with KiB MiB GiB KB MB GB)",
 		[RECORD_TIME] = "a time with its unit (ps ns us ms s)",

@@ -295,7 +295,7 @@ static void save_signals(const struct wave *w, FILE *f)
 	for (uint32_t i = 0; i < w->n_signals; i++) {
 		const struct wave_signal *g = &w->signals[i];
 
-		if (g->block != at) {
+		if (!at || g->block != at) {
 			if (at)
 				fprintf(f, "@1401200\n-%s\n", at->name);
 			fprintf(f, "@c00200\n-%s\n", g->block->name);

@@ -7,7 +7,6 @@
  *
  *	usage: bench-kernel BLOCKS STEPS
  */
-#define _POSIX_C_SOURCE 199309L
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
