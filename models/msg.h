@@ -69,6 +69,9 @@ enum xlate_status {
  */
 enum atomic_kind { ATOMIC_RMW, ATOMIC_STORE, ATOMIC_TOUCH };
 
+/* What one half of a QP tells the other: failed, takes requests, is gone without completions. */
+enum qp_change { QP_FAILED, QP_OPENED, QP_CLOSED };
+
 /* Which opcodes a job's packets get; First, Middle, Last, Only follow from is_first and is_last. */
 enum job_kind {
 	JOB_SEND,

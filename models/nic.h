@@ -64,6 +64,7 @@ struct qp_attr {
 	uint8_t rd_atomic, dest_rd_atomic; /* outstanding READs and ATOMICs sent, accepted */
 	uint8_t timeout;	/* local ACK timeout = 4.096 us x 2^timeout; 0 = infinite */
 	uint8_t retry, rnr_retry, min_rnr;
+	bool is_closed;		/* takes no requests at the start: not yet in RTR */
 	uint8_t sl, prio;
 	uint64_t rate_bps;	/* cap, 0 = none */
 	/* rings in host memory */

@@ -50,6 +50,7 @@ struct rec {
 	uint8_t kind;		/* enum rec_kind (trace.h) */
 	uint8_t opcode;		/* enum wr_opcode */
 	uint8_t n_seg;
+	uint8_t state;		/* MODIFY_QP: enum qp_state */
 	uint8_t mem_byte;	/* MEM without bytes: what is stored */
 	uint32_t flags;		/* WR_* */
 	uint32_t line;

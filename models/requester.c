@@ -21,8 +21,8 @@
  * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
  * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
  * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_sr.c (selective
- * repeat), requester_unacked.c (UC, UD), requester_local.c (windows), requester_timer.c,
- * requester.h (state).
+ * repeat), requester_unacked.c (UC, UD), requester_local.c (windows), requester_state.c
+ * (commands of the program), requester_timer.c, requester.h (state).
  */
 #include "models/requester.h"
 
@@ -74,6 +74,7 @@ static const struct field requester_fields[] = {
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of writes of response data"),
 	PORT_IN(T, mpt_rsp, mpt_rsp, "binds and invalidations done"),
 	PORT_IN(T, peer_error, qp_error, "QPs that the responder put into Error"),
+	PORT_IN(T, cmd, qp_cmd, "states that the program asks for"),
 	PORT_OUT(T, job, tx_job, "runs of packets"),
 	PORT_OUT(T, credit, sq_credit, "WQEs released, to the scheduler"),
 	PORT_OUT(T, cqe, cqe_req, "completions"),
@@ -165,6 +166,7 @@ static void requester_reset(struct block *b)
 	for (uint32_t i = 0; i < r->writes; i++)
 		r->write[i].next_free = i + 1;
 	r->free_write = 0;
+	r->told_cyc = 0;
 	r->n_ready = r->n_held = 0;
 	req_timer_reset(r);
 }
@@ -220,17 +222,6 @@ void req_try_retire(struct requester *r, uint32_t qpi)
 		qp_list_add(&r->retire, qpi);
 }
 
-/* The QP is in Error: nothing is sent, expected or timed any more, and what it holds is flushed. */
-static void enter_error(struct requester *r, uint32_t qpi)
-{
-	struct req_qp *q = &r->qp[qpi];
-
-	q->is_error = true;
-	q->is_rnr_wait = false;
-	q->top_psn = q->done_psn = q->una;
-	req_timer_stop(r, qpi);
-}
-
 static void take_peer_error(struct requester *r)
 {
 	const struct qp_error *m = qp_error_peek(r->peer_error);
@@ -238,7 +229,7 @@ static void take_peer_error(struct requester *r)
 	if (!m)
 		return;
 	if (!r->qp[m->qpi].is_error) {
-		enter_error(r, m->qpi);
+		req_enter_error(r, m->qpi);
 		req_try_retire(r, m->qpi);
 	}
 	chan_pop(r->peer_error);
@@ -286,16 +277,16 @@ static uint64_t retire(struct requester *r)
 	is_news = syndrome && !q->is_error && !q->is_unacked;
 	if (is_news && !chan_can_push(r->error))
 		return chan_stall(r->error);
-	if (w->w.signaled || syndrome)
+	if ((w->w.signaled || syndrome) && !q->is_silent)
 		push_cqe(r, qpi, w, syndrome);
 	sq_credit_push(r->credit, &(struct sq_credit){ .qpi = qpi, .n_wqe = 1 });
 	buf_unref(&r->b, w->w.buf);
 	r->flushed += q->is_error;
 	if (syndrome && !q->is_error) {
 		r->errors++;
-		enter_error(r, qpi);
+		req_enter_error(r, qpi);
 		if (is_news)
-			qp_error_push(r->error, &(struct qp_error){ .qpi = qpi });
+			req_tell(r, qpi, QP_FAILED);
 	}
 	q->head++;
 	r->n_held--;
@@ -320,6 +311,7 @@ static uint64_t requester_step(struct block *b)
 	if (r->scatter.is_busy)
 		next = min_u64(next, req_scatter(r));
 	next = min_u64(next, retire(r));
+	next = min_u64(next, req_take_cmd(r));
 	next = min_u64(next, req_react_step(r));
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));

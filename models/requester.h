@@ -59,6 +59,8 @@ struct req_qp {
 	uint8_t pass;		/* counts restarts: part of the job tag */
 	uint8_t timer;		/* list it is on, or REQ_NO_TIMER */
 	bool is_unlimited;	/* the peer does not do end-to-end credits */
+	bool is_draining;	/* no message is begun (SQD) */
+	bool is_silent;		/* no completions: the QP was reset */
 	bool is_local_busy;	/* the mpt_unit works for the WQE at 'send' */
 	bool is_rnr_wait, is_retrying, has_failed, is_error;
 	bool is_unacked;	/* unreliable: a message is done when it was sent */
@@ -107,7 +109,7 @@ struct requester {
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits;
 	/* ports */
-	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp;
+	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd;
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
@@ -123,6 +125,7 @@ struct requester {
 	struct pool *atomic_pool;
 	struct { uint32_t head, tail; } timer[REQ_TIMER_LISTS];
 	uint64_t timers_used;	/* bit per list that is not empty */
+	uint64_t told_cyc;	/* behind the cycle in which the responder was told something */
 	uint32_t n_ready, n_held;
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
@@ -227,6 +230,19 @@ void req_sr_lose_all(struct requester *r, uint32_t qpi);
 /* Whether something is to be sent again; if so, req_sr_hole() takes the first run of it. */
 bool req_sr_has_hole(const struct requester *r, struct req_qp *q);
 struct req_run req_sr_hole(const struct requester *r, struct req_qp *q);
+
+/* ---- requester_state.c: states that the program asks for ---- */
+
+/* Tell the responder; its port has room. */
+void req_tell(struct requester *r, uint32_t qpi, enum qp_change kind);
+
+/* Carry out one command. Returns when to run again. */
+uint64_t req_take_cmd(struct requester *r);
+
+/*
+ * The QP is in Error: nothing is sent, expected or timed any more, and what it holds is flushed.
+ */
+void req_enter_error(struct requester *r, uint32_t qpi);
 
 /* ---- requester_local.c: binds and invalidations of this side ---- */
 

@@ -42,6 +42,8 @@ static bool may_issue(const struct requester *r, uint32_t qpi, const struct req_
 
 	if (w->w.fence && (q->n_rd_atomic || q->n_writing))
 		return false;
+	if (q->is_draining)
+		return false;
 	if (op->is_local)
 		return q->acked == q->send && !q->n_writing && !q->is_local_busy;
 	if (op->is_answered && q->n_rd_atomic >= req_attr(r, qpi)->rd_atomic)

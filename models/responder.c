@@ -169,6 +169,8 @@ static void reset_qp(struct rsp_qp *q, const struct qp_attr *a, const struct nic
 			      .recv_syndrome = CQE_SYNDROME_WR_FLUSH,
 			      .ctx_head = RSP_CTX_NONE,
 			      .ctx_tail = RSP_CTX_NONE,
+			      .is_error = a->is_closed,
+			      .is_flushed = a->is_closed,
 			      .slot = q->slot,
 			      .queue = q->queue,
 			      .held = q->held,
@@ -234,17 +236,49 @@ void rsp_enter_error(struct responder *r, uint32_t qpi)
 	qp_list_add(&r->errors, qpi);
 }
 
-/* The requester's half failed: the receive half follows, and need not say so. */
+/*
+ * The requester's half failed: the receive half follows, and need not say so. Said again: receives
+ * may have been posted since.
+ */
+static void fail(struct responder *r, uint32_t qpi)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+
+	q->is_error = true;
+	q->is_flushed = q->is_flushed && rsp_attr(r, qpi)->srq != SRQ_NONE;
+	rsp_sr_forget(r, q);
+	rsp_unpark(r, qpi);
+	rsp_try_flush(r, qpi);
+}
+
+/* The QP is reset: nothing of it is seen any more. */
+static void close_qp(struct responder *r, uint32_t qpi)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+
+	q->is_error = q->is_failed = q->is_silent = q->is_flushed = true;
+	if (q->has_recv)
+		buf_unref(&r->b, q->recv.buf);
+	q->has_recv = false;
+	q->q_len = 0;
+	for (uint32_t i = 0; i < q->n_slot; i++)
+		q->slot[i].is_active = false;
+	rsp_sr_forget(r, q);
+	rsp_unpark(r, qpi);
+}
+
 static void take_peer_error(struct responder *r)
 {
 	const struct qp_error *m = qp_error_peek(r->peer_error);
 
 	if (!m)
 		return;
-	r->qp[m->qpi].is_error = true;
-	rsp_sr_forget(r, &r->qp[m->qpi]);
-	rsp_unpark(r, m->qpi);
-	rsp_try_flush(r, m->qpi);
+	if (m->kind == QP_FAILED)
+		fail(r, m->qpi);
+	else if (m->kind == QP_CLOSED)
+		close_qp(r, m->qpi);
+	else
+		r->qp[m->qpi].is_error = r->qp[m->qpi].is_flushed = false;
 	chan_pop(r->peer_error);
 }
 

@@ -114,6 +114,7 @@ struct rsp_qp {
 	/* failure */
 	bool is_error;		/* nothing more is executed */
 	bool is_failed;		/* what is in the commit ring does not count either */
+	bool is_silent;		/* its receives have no completions */
 	bool is_flushed;	/* no receives are left that were posted before */
 	bool is_flush_wait;	/* the flush asked for the next one */
 	uint8_t recv_syndrome;	/* CQE_SYNDROME_* of the next receive that ends with an error */

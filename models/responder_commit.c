@@ -199,7 +199,7 @@ static void take_effect(struct responder *r, struct rsp_commit *e)
 		q->recv_syndrome = CQE_SYNDROME_WR_FLUSH;
 		r->flushed++;
 	}
-	if (e->has_cqe)
+	if (e->has_cqe && !q->is_silent)
 		cqe_req_push(r->cqe, &e->cqe);
 	if (q->is_failed)
 		return;

@@ -44,6 +44,7 @@ static const struct joint joints[] = {
 	{ "workload", "cpu_req", "host_mem", "cpu_req", 16 },
 	{ "host_mem", "cpu_rsp", "workload", "cpu_rsp", 16 },
 	{ "workload", "mpt_cmd", "mpt_unit", "cmd", 4 },
+	{ "workload", "qp_cmd", "requester", "cmd", 4 },
 	{ "host_mem", "down", "pcie_link", "down_in", 16 },
 	{ "pcie_link", "up_out", "host_mem", "up", 16 },
 	{ "pcie_link", "mmio", "doorbell", "mmio", 16 },

@@ -44,8 +44,8 @@ static bool check_support(const struct trace *t, struct err *e)
 		snprintf(what, sizeof(what), "a QP of type %s", type_names[q->type & 3]);
 		if (q->type == QP_XRC)
 			return unsupported(t, q->line, what, e);
-		if (q->state != QPS_RTS)
-			return unsupported(t, q->line, "a QP that starts in a state other than RTS",
+		if (q->state > QPS_RTS)
+			return unsupported(t, q->line, "a QP that starts behind RTS",
 					   e);
 	}
 	return true;
@@ -424,6 +424,8 @@ static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
 
 	uint32_t queue = s->record.qp == TRACE_NONE ? s->trace->n_qps + s->record.srq : s->record.qp;
 
+	if (c->kind == REC_MODIFY_QP || c->kind == REC_DESTROY)
+		rq_waits[queue] = true;
 	if (c->kind == REC_RECV && !rq_waits[queue]) {
 		if (!c->n_dep && !c->at_ps && !c->delay_ps && post_early(s, handle))
 			return;

@@ -22,10 +22,8 @@ static bool check_record(struct system *s)
 			       " to 0x%" PRIx32,
 			       r->newkey, s->trace->mws[r->mw].name, s->mws[r->mw].rkey & ~0xffu,
 			       s->mws[r->mw].rkey | 0xffu);
-	if (r->kind == REC_MODIFY_QP || r->kind == REC_MODIFY_SRQ)
-		what = "'modify'";
-	else if (r->kind == REC_DESTROY)
-		what = "'destroy'";
+	if (r->kind == REC_MODIFY_SRQ)
+		what = "'modify' of an SRQ";
 	else if (r->kind == REC_ARM)
 		what = "'arm'";
 	return !what || err_set(&s->err, s->trace->path, r->line, "%s: not supported yet", what);
@@ -98,6 +96,9 @@ static void fill_memory(struct system *s, struct rec *c)
 
 	c->mr = r->mr;
 	c->repeat = 1;
+	c->state = (uint8_t)r->state;
+	if (r->qp != TRACE_NONE)
+		c->qpi = s->qps[r->qp].qpi;
 	if (r->kind != REC_MEM)
 		return;
 	c->mem_va = s->mrs[r->mr].va + r->mem_off;

@@ -344,7 +344,7 @@ int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a
 {
 	struct qp_attr *q = &h->nic->qp[qpi];
 
-	if (a->state != QPS_RTS)
+	if (a->state > QPS_RTS)
 		return ENOTSUP;
 	if (a->mtu < 256 || a->mtu > 4096 || (a->mtu & (a->mtu - 1)))
 		return EINVAL;
@@ -367,6 +367,7 @@ int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a
 	h->qp[qpi].path = a->path;
 	if (a->to)
 		packet_template(q, &h->nic->addr, a->to, &a->path);
+	q->is_closed = a->state < QPS_RTR;
 	h->qp[qpi].state = a->state;
 	return 0;
 }

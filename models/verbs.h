@@ -149,6 +149,21 @@ int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi);
 
 int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a);
 
+/*
+ * What modify_qp says to a change of the state alone during the run; 0: the caller has the NIC do it (qp_cmd).
+ * EINVAL: there is no such transition. ENOTSUP: a QP that was reset after use is not brought up again.
+ */
+int verbs_change_state(struct host *h, uint32_t qpi, uint8_t state);
+
+/* The QP goes: nothing can be posted any more. The caller has the NIC reset it. */
+void verbs_destroy_qp(struct host *h, uint32_t qpi);
+
+/*
+ * A completion with an error tells that the QP is in Error, or (UC, UD) its send queue. True when the program
+ * learns it by this one and has receives posted.
+ */
+bool verbs_note_error(struct host *h, const struct wc *wc);
+
 /* ---- data path ---- */
 
 /* Receive queues by one index: those of the QPs (unused where a QP has an SRQ), then the SRQs. */
@@ -181,6 +196,9 @@ void verbs_poll_cq(struct host *h, uint32_t cqi, struct cpu_list *out);
 
 /* Take apart the CQE that a poll found, and go on to the next. */
 void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *wc);
+
+/* The completion is of something that went with its QP. */
+bool verbs_is_stale(const struct host *h, const struct wc *wc);
 
 /*
  * The next work request that completion 'wc' ends, oldest first, into *e. True when it is the one that completed;

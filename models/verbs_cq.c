@@ -83,6 +83,13 @@ static void retire_shared(struct host *h, uint32_t srqi, uint16_t index, struct 
 	d->n_posted--;
 }
 
+bool verbs_is_stale(const struct host *h, const struct wc *wc)
+{
+	const struct drv_qp *d = &h->qp[wc->qpi];
+
+	return d->was_dropped && !(wc->is_recv && h->nic->qp[wc->qpi].srq != SRQ_NONE);
+}
+
 bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e)
 {
 	const struct qp_attr *q = &h->nic->qp[wc->qpi];

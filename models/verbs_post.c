@@ -273,7 +273,7 @@ int verbs_check_send(const struct host *h, uint32_t qpi, const struct send_wr *w
 	const struct qp_attr *q = &h->nic->qp[qpi];
 	int err;
 
-	if (d->state != QPS_RTS || wr->opcode >= WR_OPCODES ||
+	if (d->state < QPS_RTS || wr->opcode >= WR_OPCODES ||
 	    !(opcodes[wr->opcode].kind & kinds[q->type]))
 		return EINVAL;
 	err = check_data(h, qpi, wr);

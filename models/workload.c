@@ -34,6 +34,8 @@ static const struct field workload_fields[] = {
 		   "time of the core to take a completion apart", "declared"),
 	PARAM_TIME(T, dereg_cost, 1 * PS_PER_US, 0, PS_PER_S,
 		   "from a region's removal to the NIC's being told", "declared"),
+	PARAM_TIME(T, cmd_cost, 1 * PS_PER_US, 0, PS_PER_S,
+		   "time of the core for a change of a QP's state", "declared"),
 	PARAM(T, ci_every, 16, 1, 1u << 20, "CQE",
 	      "the consumer index is stored after so many completions, or a quarter of the CQ",
 	      "declared"),
@@ -44,9 +46,10 @@ static const struct field workload_fields[] = {
 	PORT_IN(T, cpu_rsp, cpu_rsp, "completions that polls found"),
 	PORT_OUT(T, cpu_req, cpu_req, "accesses to memory and registers"),
 	PORT_OUT(T, mpt_cmd, mpt_cmd, "keys of regions that are gone"),
+	PORT_OUT(T, qp_cmd, qp_cmd, "states that QPs are to take"),
 	STAT(T, posts, "req", "work requests posted to send queues"),
 	STAT(T, recvs, "req", "receives posted during the run"),
-	STAT(T, refused, "req", "posts that returned an error"),
+	STAT(T, refused, "req", "posts and changes of a QP's state that returned an error"),
 	STAT(T, cqes, "CQE", "completions read"),
 	STAT(T, error_cqes, "CQE", "of these, with an error"),
 	STAT(T, doorbells, "db", "send doorbells rung"),
@@ -77,7 +80,8 @@ void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi)
 
 static bool is_queued(const struct rec *c)
 {
-	return c->kind == REC_POST || c->kind == REC_RECV;
+	return c->kind == REC_POST || c->kind == REC_RECV || c->kind == REC_MODIFY_QP ||
+	       c->kind == REC_DESTROY;
 }
 
 static void make_ready(struct workload *w, struct host *h, uint32_t handle)
@@ -117,7 +121,7 @@ static void arrive(struct workload *w, struct host *h, uint32_t handle)
 		else
 			q->head = handle;
 		q->tail = handle;
-		q->n_recvs += c->kind == REC_RECV;
+		q->n_recvs += c->kind != REC_POST;
 	}
 	if (c->n_wait == 0 && !c->is_inboxed)
 		make_ready(w, h, handle);
@@ -193,7 +197,10 @@ static void take_completion(struct workload *w, struct host *h, const struct cpu
 	verbs_consume(h, cqi, rsp->data, &wc);
 	w->cqes++;
 	w->error_cqes += wc.status != WC_SUCCESS;
-	retire(w, h, &wc);
+	if (!verbs_is_stale(h, &wc)) {
+		retire(w, h, &wc);
+		workload_note_error(w, h, &wc);
+	}
 	if (cq->ci - cq->ci_written >= min_u64(w->ci_every, max_u64(1, h->nic->cq[cqi].depth / 4)))
 		verbs_update_ci(h, cqi, l);
 	spend(w, w->poll_cyc);
@@ -239,6 +246,8 @@ static uint64_t run_core(struct workload *w, struct host *h)
 		return push_access(w);
 	if (w->n_drop)
 		return workload_drop_keys(w);
+	if (w->has_cmd)
+		return workload_push_cmd(w);
 	rsp = cpu_rsp_peek(w->cpu_rsp);
 	if (rsp) {
 		take_completion(w, h, rsp);
@@ -287,6 +296,7 @@ static void workload_build(struct block *b)
 	w->post_cyc = block_cycles_of_ps(b, w->post_cost);
 	w->doorbell_cyc = block_cycles_of_ps(b, w->doorbell_cost);
 	w->poll_cyc = block_cycles_of_ps(b, w->poll_cost);
+	w->cmd_cyc = block_cycles_of_ps(b, w->cmd_cost);
 	w->dereg_cyc = block_cycles_of_ps(b, w->dereg_cost);
 	h->cpu = b;
 	h->refuse_misaligned = w->refuse_misaligned;
@@ -305,6 +315,7 @@ static void workload_reset(struct block *b)
 	w->free_cyc = 0;
 	w->ready = w->storing = REC_NONE;
 	w->poll_head = w->n_drop = 0;
+	w->has_cmd = false;
 	w->open_sends = w->open_recvs = 0;
 	for (uint32_t i = 0; i < verbs_n_rq(h); i++)
 		w->open_recvs += verbs_posted(h, i);

@@ -14,7 +14,7 @@
 /* A QP's records. */
 struct work_queue {
 	uint32_t head, tail;	/* in file order */
-	uint32_t n_recvs;	/* receives among them */
+	uint32_t n_recvs;	/* among them: what receives must not pass */
 	uint32_t parked, parked_tail; /* receives that wait for room */
 	bool is_blocked;	/* the first waits for room or its window */
 	bool is_parked_ready;	/* the first parked one is among those that can run */
@@ -23,11 +23,11 @@ struct work_queue {
 struct workload {
 	struct block b;
 	/* parameters */
-	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost;
+	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost, cmd_cost;
 	uint32_t ci_every;
 	bool refuse_misaligned;
 	/* ports */
-	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd;
+	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd;
 	/* state */
 	struct work_queue *wq;	/* by QP; then receives by SRQ */
 	uint32_t ready;		/* heap of records that can run */
@@ -37,8 +37,10 @@ struct workload {
 	uint32_t storing;	/* MEM record under way, or REC_NONE */
 	uint64_t stored;	/* of its bytes */
 	uint32_t drop_key[DROP_KEYS], n_drop; /* keys that the NIC is to forget */
+	struct qp_cmd cmd;	/* has_cmd: for the NIC, once the accesses are done */
+	bool has_cmd;
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
-	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc; /* the parameters, in cycles */
+	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc, cmd_cyc; /* the parameters, in cycles */
 	/* statistics */
 	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b;
 	/* waves */
@@ -76,6 +78,23 @@ void workload_unpark(struct workload *w, struct host *h, struct work_queue *q);
 
 /* The next stores of the MEM record under way, as many as a list takes. */
 void workload_store(struct workload *w, struct host *h);
+
+/* ---- workload_state.c: records that change QPs and CQs ---- */
+
+void workload_modify(struct workload *w, struct host *h, uint32_t handle);
+void workload_destroy(struct workload *w, struct host *h, uint32_t handle);
+
+/* A completion tells that its QP is in Error: receives behind those that the NIC knows are flushed. */
+void workload_note_error(struct workload *w, struct host *h, const struct wc *wc);
+
+/* A receive was posted: to a QP in Error the NIC has to be told. */
+void workload_note_recv(struct workload *w, struct host *h, uint32_t qpi);
+
+/* Hand the command to the NIC. Returns when the core wants to go on. */
+uint64_t workload_push_cmd(struct workload *w);
+
+/* The record of a QP is done: the next one's turn. */
+void workload_next(struct workload *w, struct host *h, struct work_queue *q);
 
 /* The stores of a dereg have landed by now: have the NIC forget the keys. */
 uint64_t workload_drop_keys(struct workload *w);

@@ -8,11 +8,11 @@
 #define STORE_BYTES 64u
 
 /* The first record of a QP is done or parked: the next one's turn. */
-static void next_of_queue(struct workload *w, struct host *h, struct work_queue *q)
+void workload_next(struct workload *w, struct host *h, struct work_queue *q)
 {
 	struct recs *r = &h->system->recs;
 
-	q->n_recvs -= rec_at(r, q->head)->kind == REC_RECV;
+	q->n_recvs -= rec_at(r, q->head)->kind != REC_POST;
 	q->head = rec_at(r, q->head)->next;
 	if (q->head && rec_at(r, q->head)->is_ready)
 		ready_push(r, &w->ready, q->head);
@@ -72,7 +72,7 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 		ready_push(r, &w->ready, handle);
 		return;
 	}
-	next_of_queue(w, h, &w->wq[c->qpi]);
+	workload_next(w, h, &w->wq[c->qpi]);
 	rec_free(r, handle, &w->b);
 }
 
@@ -97,6 +97,7 @@ static bool run_recv(struct workload *w, struct host *h, const struct rec *c)
 		verbs_post_recv(h, c->qpi, &wr, op, new_list(w));
 		if (c->qpi < h->nic->n_qp)	/* those of an SRQ are polled all the time */
 			workload_want_poll(w, h, h->nic->qp[c->qpi].rcq);
+		workload_note_recv(w, h, c->qpi);
 		w->recvs++;
 		w->open_recvs++;
 	}
@@ -135,7 +136,7 @@ static void run_queued_recv(struct workload *w, struct host *h, uint32_t handle)
 	struct work_queue *q = &w->wq[c->qpi];
 
 	if (!c->is_parked) {
-		next_of_queue(w, h, q);
+		workload_next(w, h, q);
 		workload_park(w, h, handle);
 		return;
 	}
@@ -233,6 +234,12 @@ void workload_run(struct workload *w, struct host *h, uint32_t handle)
 	case REC_MEM:
 		w->storing = handle;
 		w->stored = 0;
+		break;
+	case REC_MODIFY_QP:
+		workload_modify(w, h, handle);
+		break;
+	case REC_DESTROY:
+		workload_destroy(w, h, handle);
 		break;
 	default:
 		SIM_CHECK(c->kind == REC_DEREG, w);
