@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * models.c - the block classes and the commands of the program, one line each
+ * models.c - the block classes (listed in blocks.def) and the commands of the program
  */
 #include "models/commands.h"
 #include "sim/describe.h"
 
-#define CLASSES(X) \
-	X(feed) X(workload) X(host_mem) X(pcie_link) X(doorbell) X(qp_sched) X(qpc_cache) X(wqe_fetch) \
-	X(requester) X(responder) X(atomic) X(mtt) X(dma_engine) X(pktizer) X(tx_port) X(mac) X(wire) \
-	X(rx_parser) X(cqe_writer) X(mpt_unit)
-
-#define X(name) extern const struct block_class name##_class;
-CLASSES(X)
-#undef X
+#define BLOCK(name) extern const struct block_class name##_class;
+#include "models/blocks.def"
+#undef BLOCK
 #ifdef HAVE_RTL
 extern const struct block_class mtt_rtl_class;
 #endif
 
 const struct block_class *const block_classes[] = {
-#define X(name) &name##_class,
-	CLASSES(X)
-#undef X
+#define BLOCK(name) &name##_class,
+#include "models/blocks.def"
+#undef BLOCK
 #ifdef HAVE_RTL
 	&mtt_rtl_class,
 #endif
@@ -29,8 +24,9 @@ const struct block_class *const block_classes[] = {
 
 static const struct command run_command = {
 	.name = "run",
-	.usage = "SCENARIO.ini [-o DIR] [--trace FILE] [--set block.key=value]... [--wave FILE.fst|FILE.vcd] "
-		 "[--pcap FILE.pcapng] [--timeline FILE.json] [--until TIME] [--seed N] [--quiet]",
+	.usage =
+		"SCENARIO.ini [-o DIR] [--trace FILE] [--set block.key=value]... [--wave FILE.fst|FILE.vcd] "
+		"[--pcap FILE.pcapng] [--timeline FILE.json] [--until TIME] [--seed N] [--quiet]",
 	.doc = "replay a verbs trace through simulated NICs",
 	.run = cmd_run,
 };
@@ -42,4 +38,5 @@ static const struct command trace_command = {
 	.run = cmd_trace,
 };
 
-const struct command *const command_list[] = { &run_command, &trace_command, &describe_command, NULL };
+const struct command *const command_list[] = { &run_command, &trace_command, &describe_command,
+					       NULL };
