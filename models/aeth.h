@@ -11,7 +11,7 @@
 enum { AETH_ACK = 0x00, AETH_RNR_NAK = 0x20, AETH_NAK = 0x60 };
 #define AETH_KIND_MASK 0xe0u
 #define AETH_VALUE_MASK 0x1fu
-#define AETH_NO_CREDITS 0x1fu	/* credit code: no end-to-end flow control */
+#define AETH_NO_CREDITS 0x1fu /* credit code: no end-to-end flow control */
 
 enum {
 	NAK_SEQUENCE = AETH_NAK | 0,

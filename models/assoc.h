@@ -18,9 +18,9 @@ extern "C" {
 #define ASSOC_NONE UINT32_MAX
 
 struct assoc {
-	uint32_t n_sets;	/* a power of two */
-	uint32_t n_ways;	/* 1..255 */
-	uint64_t *tag;		/* by line */
+	uint32_t n_sets; /* a power of two */
+	uint32_t n_ways; /* 1..255 */
+	uint64_t *tag;   /* by line */
 	bool *is_valid;
 	uint8_t *rank;
 };

@@ -25,25 +25,25 @@
 #include "sim/pool.h"
 
 #define ATOMIC_BYTES 8u
-#define ATOMIC_SLOTS 64u	/* largest 'parallel' */
+#define ATOMIC_SLOTS 64u /* largest 'parallel' */
 #define SLOT_NONE UINT32_MAX
 
 enum slot_state {
 	SLOT_FREE,
-	SLOT_WAIT,	/* for the lock */
-	SLOT_READ,	/* wants to read */
+	SLOT_WAIT, /* for the lock */
+	SLOT_READ, /* wants to read */
 	SLOT_READING,
 	SLOT_COMPUTE,
-	SLOT_WRITE,	/* wants to write */
+	SLOT_WRITE, /* wants to write */
 	SLOT_WRITING,
-	SLOT_DONE	/* wants to answer */
+	SLOT_DONE /* wants to answer */
 };
 
 struct atomic_slot {
 	struct atomic_req req;
 	uint64_t original;
-	uint64_t ready_cyc;	/* COMPUTE: end of the operation */
-	uint64_t age;		/* order of arrival */
+	uint64_t ready_cyc; /* COMPUTE: end of the operation */
+	uint64_t age;       /* order of arrival */
 	uint32_t buf;
 	enum slot_state state;
 	uint8_t status;
@@ -167,20 +167,26 @@ static void finish(struct atomic *a, struct atomic_slot *s, uint8_t status)
 	unlock(a, s->req.va);
 }
 
-static const uint8_t kind_access[] = {
-	[ATOMIC_RMW] = ACCESS_REMOTE_ATOMIC, [ATOMIC_STORE] = ACCESS_REMOTE_WRITE,
-	[ATOMIC_TOUCH] = ACCESS_FLUSH
-};
+static const uint8_t kind_access[] = { [ATOMIC_RMW] = ACCESS_REMOTE_ATOMIC,
+				       [ATOMIC_STORE] = ACCESS_REMOTE_WRITE,
+				       [ATOMIC_TOUCH] = ACCESS_FLUSH };
 
 static void push_dma(struct atomic *a, uint32_t i, bool is_write)
 {
 	const struct atomic_slot *s = &a->slot[i];
 
-	dma_req_push(a->dma_req, &(struct dma_req){
-		.addr = s->req.va, .key = s->req.rkey,
-		.len = s->req.kind == ATOMIC_TOUCH ? s->req.len : ATOMIC_BYTES, .buf = s->buf,
-		.tag = i, .pd = s->req.pd, .access = kind_access[s->req.kind],
-		.is_write = is_write, .cls = DMA_ATOMIC, .op = OP_NONE });
+	dma_req_push(
+		a->dma_req,
+		&(struct dma_req){ .addr = s->req.va,
+				   .key = s->req.rkey,
+				   .len = s->req.kind == ATOMIC_TOUCH ? s->req.len : ATOMIC_BYTES,
+				   .buf = s->buf,
+				   .tag = i,
+				   .pd = s->req.pd,
+				   .access = kind_access[s->req.kind],
+				   .is_write = is_write,
+				   .cls = DMA_ATOMIC,
+				   .op = OP_NONE });
 }
 
 /* The first transfer of the operation in slot 'i': a read, or the only one of a store. */
@@ -286,8 +292,9 @@ static bool answer(struct atomic *a)
 		return false;
 	}
 	s = &a->slot[i];
-	atomic_rsp_push(a->rsp, &(struct atomic_rsp){
-		.original = s->original, .tag = s->req.tag, .status = s->status });
+	atomic_rsp_push(a->rsp, &(struct atomic_rsp){ .original = s->original,
+						      .tag = s->req.tag,
+						      .status = s->status });
 	s->state = SLOT_FREE;
 	a->in_use--;
 	a->ops++;
@@ -342,7 +349,12 @@ static uint64_t atomic_step(struct block *b)
 }
 
 const struct block_class atomic_class = {
-	.name = "atomic", .impl = "c", .size = sizeof(struct atomic), .fields = atomic_fields,
+	.name = "atomic",
+	.impl = "c",
+	.size = sizeof(struct atomic),
+	.fields = atomic_fields,
 	.doc = "read-modify-write of host memory with a lock per address",
-	.build = atomic_build, .reset = atomic_reset, .step = atomic_step,
+	.build = atomic_build,
+	.reset = atomic_reset,
+	.step = atomic_step,
 };

@@ -15,10 +15,10 @@
 #define ERF_HEADER 16u
 #define ERF_TYPE_INFINIBAND 21u
 #define ERF_VARYING_LENGTH 4u
-#define PS_PER_S_ODD 244140625u	/* 10^12 = 2^12 times this */
+#define PS_PER_S_ODD 244140625u /* 10^12 = 2^12 times this */
 
 struct capture_tap {
-	struct chan_tap tap;	/* first member */
+	struct chan_tap tap; /* first member */
 	struct capture *capture;
 	struct capture_tap *next;
 	uint32_t interface;
@@ -56,7 +56,7 @@ static uint32_t erf_record(uint8_t *to, const struct packet *p, uint64_t ps)
 	to[9] = ERF_VARYING_LENGTH;
 	to[10] = (uint8_t)(n >> 8);
 	to[11] = (uint8_t)n;
-	to[12] = to[13] = 0;		/* records lost */
+	to[12] = to[13] = 0; /* records lost */
 	to[14] = (uint8_t)(p->len >> 8);
 	to[15] = (uint8_t)p->len;
 	memcpy(to + ERF_HEADER, p->data, p->len);
@@ -97,8 +97,7 @@ static void attach(struct capture *c, struct chan *ch, uint32_t interface, bool 
 
 void capture_port(struct capture *c, const char *name, bool is_ib, struct chan *tx, struct chan *rx)
 {
-	uint32_t interface =
-		pcapng_interface(c->file, name, is_ib ? PCAPNG_ERF : PCAPNG_ETHERNET);
+	uint32_t interface = pcapng_interface(c->file, name, is_ib ? PCAPNG_ERF : PCAPNG_ETHERNET);
 
 	attach(c, tx, interface, is_ib, PCAPNG_TX);
 	attach(c, rx, interface, is_ib, PCAPNG_RX);

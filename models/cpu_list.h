@@ -10,8 +10,8 @@
 
 #include "models/verbs.h"
 
-static inline struct cpu_req *append(struct cpu_list *l, uint8_t kind, uint64_t addr,
-				     uint32_t len, uint32_t op)
+static inline struct cpu_req *append(struct cpu_list *l, uint8_t kind, uint64_t addr, uint32_t len,
+				     uint32_t op)
 {
 	struct cpu_req *r = &l->req[l->n++];
 

@@ -15,7 +15,7 @@
 
 #define CQE_BYTES 64u
 #define DBR_BYTES 8u
-#define CI_MASK 0xffffffu	/* the consumer index in a doorbell record has 24 bits */
+#define CI_MASK 0xffffffu /* the consumer index in a doorbell record has 24 bits */
 
 enum { TAG_CQE, TAG_DBR };
 
@@ -27,8 +27,8 @@ struct cqe_writer {
 	struct chan *req, *rsp, *dma_rsp, *dma_req;
 	/* state */
 	struct pool *pool;
-	uint32_t *pi, *ci;	/* per CQ: CQEs written; consumer index last read */
-	bool turn_rsp;		/* the responder goes first when both have something */
+	uint32_t *pi, *ci; /* per CQ: CQEs written; consumer index last read */
+	bool turn_rsp;     /* the responder goes first when both have something */
 	/* a doorbell record is being read; has been read for the CQE that waits */
 	bool dbr_busy, dbr_fresh;
 	uint32_t dbr_buf, dbr_cqi;
@@ -90,9 +90,13 @@ static void write_cqe(struct cqe_writer *w, const struct cqe_req *r)
 	const struct cq_attr *cq = &nic->cq[r->cqi];
 	struct dma_req d = {
 		.addr = cq->pa + (w->pi[r->cqi] & (cq->depth - 1)) * CQE_BYTES,
-		.key = KEY_PHYS, .len = CQE_BYTES, .buf = pool_alloc(w->pool), .tag = TAG_CQE,
+		.key = KEY_PHYS,
+		.len = CQE_BYTES,
+		.buf = pool_alloc(w->pool),
+		.tag = TAG_CQE,
 		.is_write = 1,
-		.cls = DMA_CQE, .op = r->op,
+		.cls = DMA_CQE,
+		.op = r->op,
 	};
 
 	build_cqe(w, r, buf_data(w->b.sim, d.buf));
@@ -111,9 +115,13 @@ static void read_dbr(struct cqe_writer *w, uint32_t cqi)
 	w->dbr_cqi = cqi;
 	w->dbr_busy = true;
 	w->dbr_reads++;
-	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = nic->cq[cqi].dbr_pa, .key = KEY_PHYS, .len = DBR_BYTES, .buf = w->dbr_buf,
-		.tag = TAG_DBR, .cls = DMA_DBR, .op = OP_NONE });
+	dma_req_push(w->dma_req, &(struct dma_req){ .addr = nic->cq[cqi].dbr_pa,
+						    .key = KEY_PHYS,
+						    .len = DBR_BYTES,
+						    .buf = w->dbr_buf,
+						    .tag = TAG_DBR,
+						    .cls = DMA_DBR,
+						    .op = OP_NONE });
 }
 
 static void take_dma_rsp(struct cqe_writer *w)
@@ -170,7 +178,7 @@ static uint64_t cqe_writer_step(struct block *b)
 			return pool_stall(w->pool);
 		if (is_full) {
 			read_dbr(w, r->cqi);
-			w->turn_rsp = port == w->rsp;	/* the CQE that waits comes next */
+			w->turn_rsp = port == w->rsp; /* the CQE that waits comes next */
 			return CYCLE_NEVER;
 		}
 		write_cqe(w, r);
@@ -204,8 +212,12 @@ static void cqe_writer_reset(struct block *b)
 }
 
 const struct block_class cqe_writer_class = {
-	.name = "cqe_writer", .impl = "c", .size = sizeof(struct cqe_writer),
+	.name = "cqe_writer",
+	.impl = "c",
+	.size = sizeof(struct cqe_writer),
 	.fields = cqe_writer_fields,
 	.doc = "writes completions into rings in host memory, watching for overflow",
-	.build = cqe_writer_build, .reset = cqe_writer_reset, .step = cqe_writer_step,
+	.build = cqe_writer_build,
+	.reset = cqe_writer_reset,
+	.step = cqe_writer_step,
 };

@@ -89,7 +89,8 @@ static uint32_t list_take(struct dma_engine *d, struct dma_list *l)
 static uint32_t queue_of(const struct dma_req *r)
 {
 	/* a program may write that number as its key: payload is always translated, and this key is no one's */
-	bool is_payload = r->cls == DMA_PAYLOAD_READ || r->cls == DMA_PAYLOAD_WRITE || r->cls == DMA_ATOMIC;
+	bool is_payload =
+		r->cls == DMA_PAYLOAD_READ || r->cls == DMA_PAYLOAD_WRITE || r->cls == DMA_ATOMIC;
 
 	return r->key == KEY_PHYS && !is_payload ? DMA_PHYS : DMA_VIRT;
 }
@@ -168,7 +169,8 @@ static uint64_t answer(struct dma_engine *d)
 		}
 		i = list_take(d, &d->done[k]);
 		c = &d->ctx[i];
-		dma_rsp_push(d->rsp[k], &(struct dma_rsp){.tag = c->req.tag, .status = c->status});
+		dma_rsp_push(d->rsp[k],
+			     &(struct dma_rsp){ .tag = c->req.tag, .status = c->status });
 		list_put(d, &d->free[k], i);
 		if (d->done[k].head != DMA_CTX_NONE)
 			next = d->b.cycle + 1;
@@ -196,7 +198,7 @@ static void take_xlate_rsp(struct dma_engine *d)
 	if (r->status == XLATE_OK) {
 		uint32_t n = (uint32_t)min_u64(r->len, c->req.len - c->translated);
 
-		c->run[c->n_runs++] = (struct dma_run){r->pa, n};
+		c->run[c->n_runs++] = (struct dma_run){ r->pa, n };
 		c->translated += n;
 		d->xlates++;
 		if (c->translated == c->req.len && c->req.cls == DMA_PAYLOAD_READ)
@@ -212,7 +214,8 @@ static uint32_t find_unasked(const struct dma_engine *d)
 {
 	uint32_t i = d->first_lacking;
 
-	while (i != DMA_CTX_NONE && d->ctx[i].order - d->ctx[d->queue[DMA_VIRT].head].order < d->ahead) {
+	while (i != DMA_CTX_NONE &&
+	       d->ctx[i].order - d->ctx[d->queue[DMA_VIRT].head].order < d->ahead) {
 		const struct dma_ctx *c = &d->ctx[i];
 
 		if (!c->is_asking && lacks_pages(c) && c->n_runs < DMA_RUNS)
@@ -235,10 +238,12 @@ static bool ask(struct dma_engine *d)
 		return false;
 	}
 	c = &d->ctx[i];
-	xlate_req_push(d->xlate_req, &(struct xlate_req){
-		.va = c->req.addr + c->translated, .len = c->req.len - c->translated,
-		.key = c->req.key,
-		.tag = i, .pd = c->req.pd, .access = c->req.access });
+	xlate_req_push(d->xlate_req, &(struct xlate_req){ .va = c->req.addr + c->translated,
+							  .len = c->req.len - c->translated,
+							  .key = c->req.key,
+							  .tag = i,
+							  .pd = c->req.pd,
+							  .access = c->req.access });
 	c->is_asking = true;
 	return true;
 }
@@ -279,7 +284,7 @@ static uint16_t take_tag(struct dma_engine *d, uint32_t ctx, uint32_t len)
 {
 	uint32_t tag = d->free_tag[--d->n_free_tags];
 
-	d->tag[tag] = (struct dma_tag){ctx, len};
+	d->tag[tag] = (struct dma_tag){ ctx, len };
 	d->ctx[ctx].tags++;
 	d->tags_used++;
 	d->read_tlps++;
@@ -295,8 +300,13 @@ static void send(struct dma_engine *d, uint32_t q)
 	uint64_t most = c->req.is_write ? PAGE_4K : d->mrrs;
 	uint32_t n = (uint32_t)min_u64(min_u64(r->len, most), PAGE_4K - r->pa % PAGE_4K);
 	struct tlp t = {
-		.addr = r->pa, .len = n, .buf = c->req.buf, .off = c->req.off + c->sent,
-		.kind = c->req.is_write ? TLP_MWR : TLP_MRD, .cls = c->req.cls, .op = c->req.op,
+		.addr = r->pa,
+		.len = n,
+		.buf = c->req.buf,
+		.off = c->req.off + c->sent,
+		.kind = c->req.is_write ? TLP_MWR : TLP_MRD,
+		.cls = c->req.cls,
+		.op = c->req.op,
 	};
 
 	occupy(d, c, n);
@@ -428,13 +438,15 @@ static uint64_t grant(struct dma_engine *d)
 		return CYCLE_NEVER;
 	i = list_take(d, &d->free[k]);
 	c = &d->ctx[i];
-	*c = (struct dma_ctx){ .req = *dma_req_peek(d->req[k]), .client = (uint8_t)k,
-			       .is_queued = true, .granted_ps = d->b.now_ps,
+	*c = (struct dma_ctx){ .req = *dma_req_peek(d->req[k]),
+			       .client = (uint8_t)k,
+			       .is_queued = true,
+			       .granted_ps = d->b.now_ps,
 			       .ready_cyc = d->b.cycle + max_u64(d->pipeline, 1) };
 	SIM_CHECK(c->req.len > 0, d);
 	q = queue_of(&c->req);
 	if (q == DMA_PHYS) {
-		c->run[c->n_runs++] = (struct dma_run){c->req.addr, c->req.len};
+		c->run[c->n_runs++] = (struct dma_run){ c->req.addr, c->req.len };
 	} else {
 		c->order = d->virt_grants++;
 		if (d->first_lacking == DMA_CTX_NONE)
@@ -485,7 +497,7 @@ static void dma_engine_reset(struct block *b)
 		d->queued[k][DMA_PHYS] = d->queued[k][DMA_VIRT] = 0;
 	}
 	for (uint32_t i = 0; i < d->tags; i++) {
-		d->tag[i] = (struct dma_tag){DMA_CTX_NONE, 0};
+		d->tag[i] = (struct dma_tag){ DMA_CTX_NONE, 0 };
 		d->free_tag[i] = d->tags - 1 - i;
 	}
 	d->n_free_tags = d->tags;
@@ -500,8 +512,12 @@ static void dma_engine_reset(struct block *b)
 }
 
 const struct block_class dma_engine_class = {
-	.name = "dma_engine", .impl = "c", .size = sizeof(struct dma_engine),
+	.name = "dma_engine",
+	.impl = "c",
+	.size = sizeof(struct dma_engine),
 	.fields = dma_engine_fields,
 	.doc = "transfers between buffers and host memory: translation, splits, tags, reassembly",
-	.build = dma_engine_build, .reset = dma_engine_reset, .step = dma_engine_step,
+	.build = dma_engine_build,
+	.reset = dma_engine_reset,
+	.step = dma_engine_step,
 };

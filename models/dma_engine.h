@@ -10,7 +10,7 @@
 
 #define DMA_CLIENTS 12u
 #define DMA_CTX_NONE UINT32_MAX
-#define DMA_RUNS 2u		/* translated pages kept for a request: being sent, and the next */
+#define DMA_RUNS 2u /* translated pages kept for a request: being sent, and the next */
 
 enum { DMA_PHYS, DMA_VIRT, DMA_QUEUES };
 
@@ -25,13 +25,13 @@ struct dma_ctx {
 	struct dma_req req;
 	struct dma_run run[DMA_RUNS];
 	uint32_t n_runs;
-	uint32_t translated, sent;	/* bytes */
-	uint32_t tags;			/* reads on the way */
+	uint32_t translated, sent; /* bytes */
+	uint32_t tags;             /* reads on the way */
 	uint32_t next;
-	uint32_t order;			/* of the grants into the translated queue */
+	uint32_t order; /* of the grants into the translated queue */
 	uint64_t granted_ps, ready_cyc;
 	uint8_t client, status;
-	bool is_asking;			/* a translation is under way */
+	bool is_asking; /* a translation is under way */
 	bool is_queued;
 };
 
@@ -40,7 +40,7 @@ struct dma_list {
 };
 
 struct dma_tag {
-	uint32_t ctx, left;	/* bytes that have not come back */
+	uint32_t ctx, left; /* bytes that have not come back */
 };
 
 struct dma_engine {
@@ -54,19 +54,19 @@ struct dma_engine {
 	/* state */
 	struct dma_ctx *ctx;
 	struct dma_tag *tag;
-	uint32_t *free_tag;		/* stack */
+	uint32_t *free_tag; /* stack */
 	uint32_t n_free_tags;
 	struct dma_list queue[DMA_QUEUES];
-	uint32_t first_lacking;		/* oldest of the translated queue whose pages are not all known */
+	uint32_t first_lacking; /* oldest of the translated queue whose pages are not all known */
 	uint32_t virt_grants;
 	struct dma_list free[DMA_CLIENTS], done[DMA_CLIENTS];
 	uint32_t queued[DMA_CLIENTS][DMA_QUEUES];
-	uint32_t last_client;		/* granted */
-	uint32_t last_queue;		/* that sent */
-	uint64_t free_ps[2];		/* by is_write: when the sending side is free */
-	uint64_t free_cyc[2];		/* the cycle within which that is */
+	uint32_t last_client; /* granted */
+	uint32_t last_queue;  /* that sent */
+	uint64_t free_ps[2];  /* by is_write: when the sending side is free */
+	uint64_t free_cyc[2]; /* the cycle within which that is */
 	uint64_t cpl_free_cyc;
-	uint64_t tag_wait_from_ps;	/* TIME_NEVER = not waiting */
+	uint64_t tag_wait_from_ps; /* TIME_NEVER = not waiting */
 	uint32_t in_phys, in_virt, tags_used;
 	/* statistics */
 	uint64_t reads, writes, read_b, write_b, read_tlps, write_tlps, xlates, errors, tag_wait_ps;

@@ -141,7 +141,7 @@ static uint64_t doorbell_step(struct block *b)
 		return chan_stall(d->sq_db);
 	uint32_t qpi = d->wait[d->head];
 
-	sq_db_push(d->sq_db, &(struct sq_db){.qpi = qpi, .producer = d->producer[qpi]});
+	sq_db_push(d->sq_db, &(struct sq_db){ .qpi = qpi, .producer = d->producer[qpi] });
 	d->is_waiting[qpi] = false;
 	d->head = (d->head + 1) % d->slots;
 	d->waiting--;
@@ -149,7 +149,12 @@ static uint64_t doorbell_step(struct block *b)
 }
 
 const struct block_class doorbell_class = {
-	.name = "doorbell", .impl = "c", .size = sizeof(struct doorbell), .fields = doorbell_fields,
+	.name = "doorbell",
+	.impl = "c",
+	.size = sizeof(struct doorbell),
+	.fields = doorbell_fields,
 	.doc = "UAR page: register writes to send doorbells, coalesced per QP",
-	.build = doorbell_build, .reset = doorbell_reset, .step = doorbell_step,
+	.build = doorbell_build,
+	.reset = doorbell_reset,
+	.step = doorbell_step,
 };

@@ -30,8 +30,11 @@ static uint32_t get16(const uint8_t *p)
 
 /* ---- Ethernet: RoCE ---- */
 
-enum { IPV4_L4 = ETH_BYTES + IPV4_BYTES + UDP_BYTES, IPV6_L4 = ETH_BYTES + IPV6_BYTES + UDP_BYTES,
-       ROCE1_L4 = ETH_BYTES + GRH_BYTES };
+enum {
+	IPV4_L4 = ETH_BYTES + IPV4_BYTES + UDP_BYTES,
+	IPV6_L4 = ETH_BYTES + IPV6_BYTES + UDP_BYTES,
+	ROCE1_L4 = ETH_BYTES + GRH_BYTES
+};
 
 static void fill_eth(uint8_t *hdr, const struct port_addr *from, const struct port_addr *to,
 		     uint16_t type)
@@ -68,8 +71,12 @@ static uint32_t ipv4_sum(const uint8_t *ip)
 static void fill_ipv4(uint8_t *hdr, const struct port_addr *from, const struct port_addr *to,
 		      const struct packet_path *path)
 {
-	struct hdr_ipv4 h = { .version = 4, .ihl = IPV4_BYTES / 4, .tos = path->tclass,
-			      .flags = IPV4_DF, .ttl = path->hop_limit, .proto = IP_PROTO_UDP };
+	struct hdr_ipv4 h = { .version = 4,
+			      .ihl = IPV4_BYTES / 4,
+			      .tos = path->tclass,
+			      .flags = IPV4_DF,
+			      .ttl = path->hop_limit,
+			      .proto = IP_PROTO_UDP };
 
 	memcpy(h.src, from->ip + 12, 4);
 	memcpy(h.dst, to->ip + 12, 4);
@@ -103,8 +110,11 @@ static enum packet_drop parse_ipv4(const uint8_t *data, uint32_t *end)
 static void fill_ipv6(uint8_t *hdr, const struct port_addr *from, const struct port_addr *to,
 		      const struct packet_path *path)
 {
-	struct hdr_ipv6 h = { .version = 6, .tclass = path->tclass, .flow = path->flow_label,
-			      .next = IP_PROTO_UDP, .hop = path->hop_limit };
+	struct hdr_ipv6 h = { .version = 6,
+			      .tclass = path->tclass,
+			      .flow = path->flow_label,
+			      .next = IP_PROTO_UDP,
+			      .hop = path->hop_limit };
 
 	memcpy(h.src, from->ip, 16);
 	memcpy(h.dst, to->ip, 16);
@@ -134,8 +144,11 @@ static enum packet_drop parse_ipv6(const uint8_t *data, uint32_t *end)
 static void fill_grh(uint8_t *grh, const struct port_addr *from, const struct port_addr *to,
 		     const struct packet_path *path)
 {
-	struct hdr_grh h = { .version = 6, .tclass = path->tclass, .flow = path->flow_label,
-			     .next = GRH_NEXT_BTH, .hop = path->hop_limit };
+	struct hdr_grh h = { .version = 6,
+			     .tclass = path->tclass,
+			     .flow = path->flow_label,
+			     .next = GRH_NEXT_BTH,
+			     .hop = path->hop_limit };
 
 	memcpy(h.sgid, from->gid, 16);
 	memcpy(h.dgid, to->gid, 16);
@@ -176,7 +189,8 @@ static enum packet_drop parse_roce1(const uint8_t *data, uint32_t *end)
 static void fill_lrh(uint8_t *hdr, const struct port_addr *from, const struct port_addr *to,
 		     const struct packet_path *path, uint8_t lnh)
 {
-	hdr_lrh_encode(hdr, &(struct hdr_lrh){ .sl = path->sl, .lnh = lnh,
+	hdr_lrh_encode(hdr, &(struct hdr_lrh){ .sl = path->sl,
+					       .lnh = lnh,
 					       .dlid = (uint16_t)get16(to->lid),
 					       .slid = (uint16_t)get16(from->lid) });
 }
@@ -225,35 +239,75 @@ static enum packet_drop parse_ib_grh(const uint8_t *data, uint32_t *end)
 /* ---- the table ---- */
 
 #define PORT(member) offsetof(struct port_addr, member)
-#define MACS { .dst = 0, .src = 6, .len = 6, .port = PORT(mac) }
-#define LIDS { .dst = 2, .src = 6, .len = 2, .port = PORT(lid) }
-#define GIDS(grh) { .dst = (grh) + 24, .src = (grh) + 8, .len = 16, .port = PORT(gid) }
+#define MACS \
+	{ \
+		.dst = 0, .src = 6, .len = 6, .port = PORT(mac) \
+	}
+#define LIDS \
+	{ \
+		.dst = 2, .src = 6, .len = 2, .port = PORT(lid) \
+	}
+#define GIDS(grh) \
+	{ \
+		.dst = (grh) + 24, .src = (grh) + 8, .len = 16, .port = PORT(gid) \
+	}
 
 const struct encap_info encaps[ENCAPS] = {
-	[ENCAP_IPV4] = { .net = ETH_BYTES, .l4 = IPV4_L4, .icrc = ICRC_IPV4, .link = MACS,
+	[ENCAP_IPV4] = { .net = ETH_BYTES,
+			 .l4 = IPV4_L4,
+			 .icrc = ICRC_IPV4,
+			 .link = MACS,
 			 .host = { ETH_BYTES + 16, ETH_BYTES + 12, 4, PORT(ip) + 12 },
-			 .fill = fill_ipv4, .finish = finish_ipv4, .parse = parse_ipv4 },
-	[ENCAP_IPV6] = { .net = ETH_BYTES, .l4 = IPV6_L4, .icrc = ICRC_IPV6, .link = MACS,
+			 .fill = fill_ipv4,
+			 .finish = finish_ipv4,
+			 .parse = parse_ipv4 },
+	[ENCAP_IPV6] = { .net = ETH_BYTES,
+			 .l4 = IPV6_L4,
+			 .icrc = ICRC_IPV6,
+			 .link = MACS,
 			 .host = { ETH_BYTES + 24, ETH_BYTES + 8, 16, PORT(ip) },
-			 .fill = fill_ipv6, .finish = finish_ipv6, .parse = parse_ipv6 },
-	[ENCAP_ROCE1] = { .net = ETH_BYTES, .l4 = ROCE1_L4, .icrc = ICRC_GRH, .link = MACS,
+			 .fill = fill_ipv6,
+			 .finish = finish_ipv6,
+			 .parse = parse_ipv6 },
+	[ENCAP_ROCE1] = { .net = ETH_BYTES,
+			  .l4 = ROCE1_L4,
+			  .icrc = ICRC_GRH,
+			  .link = MACS,
 			  .host = GIDS(ETH_BYTES),
-			  .fill = fill_roce1, .finish = finish_roce1, .parse = parse_roce1 },
-	[ENCAP_IB] = { .net = 0, .l4 = LRH_BYTES, .tail = VCRC_BYTES, .icrc = ICRC_LRH,
-		       .link = LIDS, .host = LIDS,
-		       .fill = fill_ib, .finish = finish_ib, .parse = parse_ib },
-	[ENCAP_IB_GRH] = { .net = LRH_BYTES, .l4 = LRH_BYTES + GRH_BYTES, .tail = VCRC_BYTES,
-			   .icrc = ICRC_GRH, .link = LIDS, .host = GIDS(LRH_BYTES),
-			   .fill = fill_ib_grh, .finish = finish_ib_grh, .parse = parse_ib_grh },
+			  .fill = fill_roce1,
+			  .finish = finish_roce1,
+			  .parse = parse_roce1 },
+	[ENCAP_IB] = { .net = 0,
+		       .l4 = LRH_BYTES,
+		       .tail = VCRC_BYTES,
+		       .icrc = ICRC_LRH,
+		       .link = LIDS,
+		       .host = LIDS,
+		       .fill = fill_ib,
+		       .finish = finish_ib,
+		       .parse = parse_ib },
+	[ENCAP_IB_GRH] = { .net = LRH_BYTES,
+			   .l4 = LRH_BYTES + GRH_BYTES,
+			   .tail = VCRC_BYTES,
+			   .icrc = ICRC_GRH,
+			   .link = LIDS,
+			   .host = GIDS(LRH_BYTES),
+			   .fill = fill_ib_grh,
+			   .finish = finish_ib_grh,
+			   .parse = parse_ib_grh },
 };
 
 enum encap encap_between(const struct port_addr *from, const struct port_addr *to)
 {
 	switch (from->net) {
-	case NET_ROCE1: return ENCAP_ROCE1;
-	case NET_IB: return ENCAP_IB;
-	case NET_IB_GRH: return ENCAP_IB_GRH;
-	default: return from->is_v6 && to->is_v6 ? ENCAP_IPV6 : ENCAP_IPV4;
+	case NET_ROCE1:
+		return ENCAP_ROCE1;
+	case NET_IB:
+		return ENCAP_IB;
+	case NET_IB_GRH:
+		return ENCAP_IB_GRH;
+	default:
+		return from->is_v6 && to->is_v6 ? ENCAP_IPV6 : ENCAP_IPV4;
 	}
 }
 
@@ -271,10 +325,17 @@ enum packet_drop encap_of(const struct packet *p, enum encap *encap)
 	if (p->len < ETH_BYTES)
 		return DROP_SHORT;
 	switch (get16(p->data + 12)) {
-	case ETHERTYPE_IPV4: *encap = ENCAP_IPV4; break;
-	case ETHERTYPE_IPV6: *encap = ENCAP_IPV6; break;
-	case ETHERTYPE_ROCEV1: *encap = ENCAP_ROCE1; break;
-	default: return DROP_ETHERTYPE;
+	case ETHERTYPE_IPV4:
+		*encap = ENCAP_IPV4;
+		break;
+	case ETHERTYPE_IPV6:
+		*encap = ENCAP_IPV6;
+		break;
+	case ETHERTYPE_ROCEV1:
+		*encap = ENCAP_ROCE1;
+		break;
+	default:
+		return DROP_ETHERTYPE;
 	}
 	return DROP_NONE;
 }

@@ -16,12 +16,12 @@ struct addr_place {
 };
 
 struct encap_info {
-	uint8_t net;		/* offset of the header with which the ICRC begins */
-	uint8_t l4;		/* of the BTH: bytes of a template */
-	uint8_t tail;		/* bytes behind the ICRC */
+	uint8_t net;  /* offset of the header with which the ICRC begins */
+	uint8_t l4;   /* of the BTH: bytes of a template */
+	uint8_t tail; /* bytes behind the ICRC */
 	enum icrc_net icrc;
-	struct addr_place link;	/* MAC addresses or LIDs */
-	struct addr_place host;	/* end to end: IP addresses, GIDs, or LIDs where there is no GRH */
+	struct addr_place link; /* MAC addresses or LIDs */
+	struct addr_place host; /* end to end: IP addresses, GIDs, or LIDs where there is no GRH */
 	/*
 	 * Write to 'hdr' what all packets of a path have in common, with zeros for lengths and
 	 * what depends on them.

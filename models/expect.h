@@ -12,7 +12,7 @@
 /* An `expect` that did not hold. */
 struct expect_failure {
 	unsigned line;
-	char text[EXPECT_TEXT];	/* "file:line: what was expected, what came", ready to print */
+	char text[EXPECT_TEXT]; /* "file:line: what was expected, what came", ready to print */
 };
 
 struct expect_result {

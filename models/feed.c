@@ -15,8 +15,8 @@ struct feed {
 	/* ports */
 	struct chan *rec[MAX_HOSTS];
 	/* state */
-	uint32_t held;		/* read, and refused by its host's channel; REC_NONE = none */
-	bool is_starved;	/* no room for another record */
+	uint32_t held;   /* read, and refused by its host's channel; REC_NONE = none */
+	bool is_starved; /* no room for another record */
 	uint64_t starved_from_ps;
 	/* statistics */
 	uint64_t records, starved_ps;
@@ -27,8 +27,7 @@ static const struct field feed_fields[] = {
 	PORT_OUT_N(T, rec, MAX_HOSTS, trace_rec, "records, a port for each host"),
 	STAT(T, records, "rec", "records handed out"),
 	STAT(T, starved_ps, "ps", "time with no room for another record"),
-	SIGNAL(T, is_starved, 1, "no room for another record"),
-	FIELDS_END
+	SIGNAL(T, is_starved, 1, "no room for another record"), FIELDS_END
 };
 #undef T
 
@@ -86,7 +85,12 @@ static uint64_t feed_step(struct block *b)
 }
 
 const struct block_class feed_class = {
-	.name = "feed", .impl = "c", .size = sizeof(struct feed), .fields = feed_fields,
+	.name = "feed",
+	.impl = "c",
+	.size = sizeof(struct feed),
+	.fields = feed_fields,
 	.doc = "reads the trace and hands its records to the hosts",
-	.build = feed_build, .reset = feed_reset, .step = feed_step,
+	.build = feed_build,
+	.reset = feed_reset,
+	.step = feed_step,
 };

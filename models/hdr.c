@@ -4,8 +4,8 @@
  */
 #include "models/hdr.h"
 
-#define F(ctype, n_bits, name, doc) + (n_bits)
-#define FA(n, name, doc) + 8 * (n)
+#define F(ctype, n_bits, name, doc) +(n_bits)
+#define FA(n, name, doc) +8 * (n)
 #define HDR(name, NAME, n, doc, rows) \
 	_Static_assert((rows) == 8 * (n), #name ": widths do not add up to its bytes");
 #include "models/hdr.def"
@@ -22,8 +22,11 @@
 #undef HDR
 
 #define HDR(x, NAME, n, d, rows) \
-	{ .name = #x, .doc = (d), .fields = x##_fields, \
-	  .n_fields = sizeof(x##_fields) / sizeof(x##_fields[0]), .bytes = (n) },
+	{ .name = #x, \
+	  .doc = (d), \
+	  .fields = x##_fields, \
+	  .n_fields = sizeof(x##_fields) / sizeof(x##_fields[0]), \
+	  .bytes = (n) },
 const struct hdr_row hdr_rows[] = {
 #include "models/hdr.def"
 };

@@ -26,7 +26,7 @@
  * The 'bits' bits that start 'at' bits into 'p', most significant first; they span at most 8 bytes.
  */
 static inline __attribute__((always_inline)) uint64_t hdr_get(const uint8_t *p, unsigned at,
-								unsigned bits)
+							      unsigned bits)
 {
 	unsigned first = at / 8, last = (at + bits - 1) / 8;
 	uint64_t v = 0;
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) uint64_t hdr_get(const uint8_t *p, 
 
 /* Or the low 'bits' bits of 'v' into cleared bytes. */
 static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned at, unsigned bits,
-							   uint64_t v)
+							  uint64_t v)
 {
 	unsigned first = at / 8, last = (at + bits - 1) / 8;
 
@@ -55,21 +55,26 @@ static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned a
 #define FA(n, name, doc) uint8_t name[n];
 #define HDR(name, NAME, bytes, doc, fields) \
 	enum { NAME##_BYTES = (bytes) }; \
-	struct hdr_##name { fields };
+	struct hdr_##name { \
+		fields \
+	};
 #include "models/hdr.def"
 #undef F
 #undef FA
 #undef HDR
 
 /* Read *h from the header's bytes at 'p'. */
-#define F(ctype, n_bits, name, doc) h->name = (ctype)hdr_get(p, at, n_bits); at += (n_bits);
-#define FA(n, name, doc) memcpy(h->name, p + at / 8, n); at += 8 * (n);
+#define F(ctype, n_bits, name, doc) \
+	h->name = (ctype)hdr_get(p, at, n_bits); \
+	at += (n_bits);
+#define FA(n, name, doc) \
+	memcpy(h->name, p + at / 8, n); \
+	at += 8 * (n);
 #define HDR(name, NAME, bytes, doc, fields) \
 	static inline void hdr_##name##_decode(struct hdr_##name *h, const uint8_t *p) \
 	{ \
 		unsigned at = 0; \
-		fields \
-		(void)at; \
+		fields(void) at; \
 	}
 #include "models/hdr.def"
 #undef F
@@ -77,15 +82,18 @@ static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned a
 #undef HDR
 
 /* Write *h to the header's bytes at 'p'; bits of a member beyond the field's width are ignored. */
-#define F(ctype, n_bits, name, doc) hdr_put(p, at, n_bits, h->name); at += (n_bits);
-#define FA(n, name, doc) memcpy(p + at / 8, h->name, n); at += 8 * (n);
+#define F(ctype, n_bits, name, doc) \
+	hdr_put(p, at, n_bits, h->name); \
+	at += (n_bits);
+#define FA(n, name, doc) \
+	memcpy(p + at / 8, h->name, n); \
+	at += 8 * (n);
 #define HDR(name, NAME, bytes, doc, fields) \
 	static inline void hdr_##name##_encode(uint8_t *p, const struct hdr_##name *h) \
 	{ \
 		unsigned at = 0; \
 		memset(p, 0, bytes); \
-		fields \
-		(void)at; \
+		fields(void) at; \
 	}
 #include "models/hdr.def"
 #undef F

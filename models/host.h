@@ -57,8 +57,8 @@ struct drv_qp {
 	uint8_t last_ctrl
 		[8]; /* first control qword of the last WQE posted: what the doorbell carries */
 	uint32_t max_inline;
-	uint8_t state;		/* enum qp_state (trace.h), as the program set or saw it */
-	bool was_dropped;	/* what it had posted has no completions */
+	uint8_t state;    /* enum qp_state (trace.h), as the program set or saw it */
+	bool was_dropped; /* what it had posted has no completions */
 	bool sig_all;
 };
 

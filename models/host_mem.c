@@ -23,21 +23,21 @@
 
 #define CQE_BYTES 64u
 #define CQE_OP_OWN 63u
-#define REG_BYTES 64u	/* largest register write */
+#define REG_BYTES 64u /* largest register write */
 
 /* TLPs that wait for their time, in order. */
 struct wait_ring {
 	struct wait_tlp {
 		struct tlp tlp;
 		uint64_t came_cyc, ready_cyc;
-	} *at;
+	} * at;
 	uint32_t head, n, size;
 };
 
 /* A CQ's poll. */
 struct watch {
 	uint64_t addr, since_cyc, ready_cyc;
-	uint32_t prev, next;	/* list of polls to be answered, by ready_cyc; index + 1 */
+	uint32_t prev, next; /* list of polls to be answered, by ready_cyc; index + 1 */
 	bool owner, is_waiting;
 };
 
@@ -52,7 +52,7 @@ struct host_mem {
 	/* state */
 	struct wait_ring serve, cpl, reg;
 	struct pool *pool;
-	struct watch *watch;		/* by CQ index + 1; entry 0 is both ends of the list */
+	struct watch *watch; /* by CQ index + 1; entry 0 is both ends of the list */
 	uint64_t cpu_free_cyc;
 	/* the parameters, in cycles */
 	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, poll_cyc;
@@ -69,11 +69,9 @@ static const struct field host_mem_fields[] = {
 	PARAM_TIME(T, write_latency, 50 * PS_PER_NS, 0, PS_PER_MS,
 		   "TLP in to data seen by everyone", "declared"),
 	PARAM_TIME(T, mmio_latency, 60 * PS_PER_NS, 0, PS_PER_MS,
-		   "register write from the core to the link",
-		   "declared"),
+		   "register write from the core to the link", "declared"),
 	PARAM_TIME(T, store_latency, PS_PER_NS, 0, PS_PER_MS,
-		   "time of the core for a store of up to 64 B",
-		   "declared"),
+		   "time of the core for a store of up to 64 B", "declared"),
 	PARAM_TIME(T, llc_latency, 20 * PS_PER_NS, 0, PS_PER_MS, "load from the last-level cache",
 		   "declared"),
 	PARAM_TIME(T, poll_interval, 10 * PS_PER_NS, 1, PS_PER_MS,
@@ -115,7 +113,7 @@ static uint64_t next_of(const struct host_mem *h, const struct wait_ring *r)
 static void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc,
 		     uint64_t ready_cyc)
 {
-	r->at[(r->head + r->n++) % r->size] = (struct wait_tlp){*t, came_cyc, ready_cyc};
+	r->at[(r->head + r->n++) % r->size] = (struct wait_tlp){ *t, came_cyc, ready_cyc };
 }
 
 static void ring_drop(struct wait_ring *r)
@@ -181,8 +179,9 @@ static void wake_polls(struct host_mem *h, uint64_t pa, uint32_t len)
 			continue;
 		w->is_waiting = false;
 		h->waiting--;
-		answer_at(h, i, w->since_cyc + align_up(h->b.cycle - w->since_cyc, h->poll_cyc) +
-			  h->llc_cyc);
+		answer_at(h, i,
+			  w->since_cyc + align_up(h->b.cycle - w->since_cyc, h->poll_cyc) +
+				  h->llc_cyc);
 	}
 }
 
@@ -199,7 +198,7 @@ static uint64_t answer_polls(struct host_mem *h)
 	const struct host *host = h->b.env;
 	uint32_t i = h->watch[0].next;
 	struct watch *w = &h->watch[i];
-	struct cpu_rsp rsp = {.tag = i - 1};
+	struct cpu_rsp rsp = { .tag = i - 1 };
 
 	if (i == 0 || w->ready_cyc > h->b.cycle)
 		return next_answer(h);
@@ -218,7 +217,10 @@ static uint64_t answer_polls(struct host_mem *h)
 static void send_register(struct host_mem *h, const struct cpu_req *r)
 {
 	struct tlp t = {
-		.addr = r->addr, .len = r->len, .buf = pool_alloc(h->pool), .kind = TLP_MWR,
+		.addr = r->addr,
+		.len = r->len,
+		.buf = pool_alloc(h->pool),
+		.kind = TLP_MWR,
 		.cls = DMA_DOORBELL,
 		.op = r->op,
 	};
@@ -238,7 +240,8 @@ static void copy(struct host_mem *h, const struct cpu_req *r)
 	for (unsigned i = 0; i < sizeof(from); i++)
 		from |= (uint64_t)r->data[i] << 8 * i;
 	SIM_CHECK(mem_read(host->mem, from, bytes, r->len) &&
-		  mem_write(host->mem, r->addr, bytes, r->len), h);
+			  mem_write(host->mem, r->addr, bytes, r->len),
+		  h);
 	h->stores++;
 }
 
@@ -272,7 +275,7 @@ static uint64_t serve_cpu(struct host_mem *h)
 	}
 	h->cpu_free_cyc = h->b.cycle + h->store_cyc;
 	chan_pop(h->cpu_req);
-	return CYCLE_NEVER;	/* the next one wakes the block */
+	return CYCLE_NEVER; /* the next one wakes the block */
 }
 
 /* ---- the link ---- */
@@ -320,7 +323,7 @@ static uint64_t serve_link(struct host_mem *h)
 		return next_of(h, &h->serve);
 	if (w->tlp.kind == TLP_MRD) {
 		if (h->cpl.n == h->cpl.size)
-			return CYCLE_NEVER;	/* until one leaves, which is a step */
+			return CYCLE_NEVER; /* until one leaves, which is a step */
 		sample(h, w);
 	} else {
 		SIM_CHECK(w->tlp.kind == TLP_MWR, h);
@@ -371,7 +374,7 @@ static uint64_t host_mem_step(struct block *b)
 	next = serve_link(h);
 	next = min_u64(next, serve_cpu(h));
 	next = min_u64(next, answer_polls(h));
-	if (is_down_free)	/* with what came to wait in this step */
+	if (is_down_free) /* with what came to wait in this step */
 		next = min_u64(next, min_u64(next_of(h, &h->cpl), next_of(h, &h->reg)));
 	if (h->serve.n < h->serve.size && tlp_peek(h->up))
 		next = b->cycle + 1;
@@ -411,7 +414,12 @@ static void host_mem_reset(struct block *b)
 }
 
 const struct block_class host_mem_class = {
-	.name = "host_mem", .impl = "c", .size = sizeof(struct host_mem), .fields = host_mem_fields,
+	.name = "host_mem",
+	.impl = "c",
+	.size = sizeof(struct host_mem),
+	.fields = host_mem_fields,
 	.doc = "root complex and memory: serves TLPs, and the CPU's stores, register writes, polls",
-	.build = host_mem_build, .reset = host_mem_reset, .step = host_mem_step,
+	.build = host_mem_build,
+	.reset = host_mem_reset,
+	.step = host_mem_step,
 };

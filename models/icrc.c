@@ -13,7 +13,7 @@
 #include "models/hdr.h"
 #include "models/icrc.h"
 
-#define LRH_ONES_CRC 0x2144df1cu	/* CRC-32 of 8 bytes 0xff */
+#define LRH_ONES_CRC 0x2144df1cu /* CRC-32 of 8 bytes 0xff */
 #define IPV4_MAX_BYTES 60u
 
 /* Set the variant fields of the network header to ones; returns the offset of the BTH. */
@@ -23,19 +23,19 @@ static size_t mask_net(enum icrc_net kind, uint8_t *h)
 
 	switch (kind) {
 	case ICRC_IPV4:
-		h[1] = 0xff;			/* DSCP, ECN */
-		h[8] = 0xff;			/* TTL */
-		h[10] = h[11] = 0xff;		/* header checksum */
+		h[1] = 0xff;          /* DSCP, ECN */
+		h[8] = 0xff;          /* TTL */
+		h[10] = h[11] = 0xff; /* header checksum */
 		l4 = (size_t)(h[0] & 15) * 4;
-		h[l4 + 6] = h[l4 + 7] = 0xff;	/* UDP checksum */
+		h[l4 + 6] = h[l4 + 7] = 0xff; /* UDP checksum */
 		return l4 + UDP_BYTES;
 	case ICRC_LRH:
-		h[0] |= 0xf0;			/* virtual lane */
+		h[0] |= 0xf0; /* virtual lane */
 		return LRH_BYTES;
 	default:
-		h[0] |= 0x0f;			/* traffic class, flow label */
+		h[0] |= 0x0f; /* traffic class, flow label */
 		h[1] = h[2] = h[3] = 0xff;
-		h[7] = 0xff;			/* hop limit */
+		h[7] = 0xff; /* hop limit */
 		if (kind == ICRC_GRH)
 			return GRH_BYTES;
 		h[IPV6_BYTES + 6] = h[IPV6_BYTES + 7] = 0xff;
@@ -51,7 +51,7 @@ uint32_t icrc_of(enum icrc_net kind, const uint8_t *net, size_t n)
 
 	memcpy(h, net, head);
 	l4 = mask_net(kind, h);
-	h[l4 + 4] = 0xff;			/* FECN, BECN, reserved */
+	h[l4 + 4] = 0xff; /* FECN, BECN, reserved */
 	crc = libdeflate_crc32(crc, h, head);
 	return n > head ? libdeflate_crc32(crc, net + head, n - head) : crc;
 }

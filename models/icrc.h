@@ -10,10 +10,10 @@
 
 /* What stands before the BTH: which fields a switch may change, and so are taken as ones. */
 enum icrc_net {
-	ICRC_IPV4,	/* RoCEv2: IPv4 header (options allowed), UDP */
-	ICRC_IPV6,	/* RoCEv2: IPv6 header, UDP */
-	ICRC_GRH,	/* RoCEv1, InfiniBand with a GRH (its LRH is all ones): GRH */
-	ICRC_LRH	/* InfiniBand without a GRH: LRH */
+	ICRC_IPV4, /* RoCEv2: IPv4 header (options allowed), UDP */
+	ICRC_IPV6, /* RoCEv2: IPv6 header, UDP */
+	ICRC_GRH,  /* RoCEv1, InfiniBand with a GRH (its LRH is all ones): GRH */
+	ICRC_LRH   /* InfiniBand without a GRH: LRH */
 };
 
 /*

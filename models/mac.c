@@ -28,13 +28,14 @@
 /* What takes line time besides the bytes of a packet. */
 struct framing {
 	uint32_t before, after, gap;
-	uint32_t min;		/* a shorter packet is padded */
+	uint32_t min; /* a shorter packet is padded */
 };
 /* preamble and start of frame, FCS, inter-frame gap; 64 B with FCS */
 static const struct framing ethernet = { .before = 8, .after = 4, .gap = 12, .min = 60 };
 /* a symbol for each delimiter (declared); LRH, BTH and CRCs: no packet is shorter */
-static const struct framing infiniband = { .before = 1, .after = 1, .gap = 0,
-					   .min = LRH_BYTES + BTH_BYTES + ICRC_BYTES + VCRC_BYTES };
+static const struct framing infiniband = {
+	.before = 1, .after = 1, .gap = 0, .min = LRH_BYTES + BTH_BYTES + ICRC_BYTES + VCRC_BYTES
+};
 
 /* A packet in the receive buffer. */
 struct rx_slot {
@@ -53,12 +54,12 @@ struct mac {
 	const struct framing *line;
 	/* state: line free at line_ps + line_rem / rate ps */
 	uint64_t line_ps, line_rem;
-	uint64_t last_bit_ps;	/* end of the frame being sent, while its buffer is held */
-	uint64_t start_cyc;	/* cycle within which the line becomes free */
-	uint32_t sending;	/* buffer being sent, or BUF_NONE */
-	struct rx_slot *rx;	/* ring of rx_slots */
+	uint64_t last_bit_ps; /* end of the frame being sent, while its buffer is held */
+	uint64_t start_cyc;   /* cycle within which the line becomes free */
+	uint32_t sending;     /* buffer being sent, or BUF_NONE */
+	struct rx_slot *rx;   /* ring of rx_slots */
 	uint32_t rx_slots, rx_head, rx_count;
-	uint32_t rx_bytes;	/* occupancy of the receive buffer */
+	uint32_t rx_bytes; /* occupancy of the receive buffer */
 	/* statistics */
 	uint64_t tx_frames, tx_bytes, tx_line_bytes;
 	uint64_t rx_frames, rx_bytes_in, rx_dropped, rx_vcrc, rx_bytes_max;
@@ -237,7 +238,8 @@ static uint64_t take(struct mac *m)
 
 		if (p->is_msg_last)
 			oplog_mark(nic->oplog, p->rsp_op, OP_REMOTE, f->last_ps);
-		m->rx[at] = (struct rx_slot){ .ready_ps = f->last_ps + m->rx_delay, .buf = f->buf,
+		m->rx[at] = (struct rx_slot){ .ready_ps = f->last_ps + m->rx_delay,
+					      .buf = f->buf,
 					      .bytes = bytes };
 		m->rx_count++;
 		m->rx_bytes += bytes;
@@ -276,7 +278,12 @@ static uint64_t mac_step(struct block *b)
 }
 
 const struct block_class mac_class = {
-	.name = "mac", .impl = "c", .size = sizeof(struct mac), .fields = mac_fields,
+	.name = "mac",
+	.impl = "c",
+	.size = sizeof(struct mac),
+	.fields = mac_fields,
 	.doc = "MAC and PHY, Ethernet or InfiniBand: exact serialisation, receive buffer",
-	.build = mac_build, .reset = mac_reset, .step = mac_step,
+	.build = mac_build,
+	.reset = mac_reset,
+	.step = mac_step,
 };

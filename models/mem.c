@@ -21,7 +21,7 @@
 void mem_init(struct mem *m)
 {
 	memset(m, 0, sizeof(*m));
-	m->next_pa = MEM_CHUNK;	/* address 0 is nobody's */
+	m->next_pa = MEM_CHUNK; /* address 0 is nobody's */
 }
 
 void mem_destroy(struct mem *m)
@@ -178,8 +178,9 @@ static void insert_map(struct space *s, uint32_t at, uint64_t va, uint64_t last,
 	p = &s->map[at];
 	memmove(p + 1, p, (s->n - at) * sizeof(*p));
 	s->n++;
-	*p = (struct mapping){.va = va, .len = n * page, .page = page,
-			       .pa = x_calloc(n, sizeof(*p->pa))};
+	*p = (struct mapping){
+		.va = va, .len = n * page, .page = page, .pa = x_calloc(n, sizeof(*p->pa))
+	};
 	for (uint64_t i = 0; i < n; i++)
 		p->pa[i] = page == PAGE_4K ? mem_frame(s->mem) : mem_alloc(s->mem, page, page);
 }

@@ -19,12 +19,13 @@
 
 /* Physical memory. */
 struct mem {
-	uint8_t **chunk;	/* by address / MEM_CHUNK; NULL = nothing there */
-	uint32_t *frame_cq;	/* by address / 4 KiB: 1 + index of the CQ whose ring lies in that frame, 0 = none */
+	uint8_t **chunk; /* by address / MEM_CHUNK; NULL = nothing there */
+	uint32_t *
+		frame_cq; /* by address / 4 KiB: 1 + index of the CQ whose ring lies in that frame, 0 = none */
 	uint64_t n_chunk;
-	uint64_t next_pa;	/* first address never handed out, multiple of MEM_CHUNK */
+	uint64_t next_pa;           /* first address never handed out, multiple of MEM_CHUNK */
 	uint64_t pack_pa, pack_end; /* rest of the chunk that small contiguous ranges share */
-	uint64_t small_base;	/* current chunk of scattered 4 KiB frames */
+	uint64_t small_base;        /* current chunk of scattered 4 KiB frames */
 	uint32_t small_used;
 };
 
@@ -54,8 +55,8 @@ bool mem_write(struct mem *m, uint64_t pa, const void *from, uint64_t len);
 
 /* A mapped range of virtual addresses: pages of one size, each at its own physical address. */
 struct mapping {
-	uint64_t va, len, page;	/* va and len rounded out to whole pages */
-	uint64_t *pa;		/* one a page */
+	uint64_t va, len, page; /* va and len rounded out to whole pages */
+	uint64_t *pa;           /* one a page */
 };
 
 /* A process's address space: mappings sorted by va, not overlapping. */

@@ -22,10 +22,16 @@
 #include "models/nic.h"
 #include "sim/pool.h"
 
-
 enum mpt_state {
-	MPT_IDLE, MPT_ASK_WINDOW, MPT_WINDOW_READ, MPT_ASK_REGION, MPT_REGION_READ, MPT_STORE,
-	MPT_STORING, MPT_DROP, MPT_ANSWER
+	MPT_IDLE,
+	MPT_ASK_WINDOW,
+	MPT_WINDOW_READ,
+	MPT_ASK_REGION,
+	MPT_REGION_READ,
+	MPT_STORE,
+	MPT_STORING,
+	MPT_DROP,
+	MPT_ANSWER
 };
 
 struct mpt_unit {
@@ -36,13 +42,13 @@ struct mpt_unit {
 	struct chan *op[2], *cmd, *dma_rsp, *rsp[2], *dma_req, *inv;
 	/* state */
 	struct pool *pool;
-	struct mpt_op at;	/* under way */
-	uint8_t client;		/* whose */
-	uint8_t status;		/* enum xlate_status */
-	uint32_t buf;		/* of the read */
+	struct mpt_op at;        /* under way */
+	uint8_t client;          /* whose */
+	uint8_t status;          /* enum xlate_status */
+	uint32_t buf;            /* of the read */
 	uint8_t entry[MPT_SIZE]; /* the window's */
 	/* waves */
-	uint8_t state;		/* enum mpt_state */
+	uint8_t state; /* enum mpt_state */
 	/* statistics */
 	uint64_t binds, invalidations, refused, dropped_keys;
 };
@@ -86,9 +92,12 @@ static void refuse(struct mpt_unit *m, enum xlate_status why)
 static void read_entry(struct mpt_unit *m, uint32_t key)
 {
 	m->buf = pool_alloc(m->pool);
-	dma_req_push(m->dma_req, &(struct dma_req){
-		.addr = entry_pa(m, key), .key = KEY_PHYS, .len = MPT_SIZE, .buf = m->buf,
-		.cls = DMA_MPT, .op = OP_NONE });
+	dma_req_push(m->dma_req, &(struct dma_req){ .addr = entry_pa(m, key),
+						    .key = KEY_PHYS,
+						    .len = MPT_SIZE,
+						    .buf = m->buf,
+						    .cls = DMA_MPT,
+						    .op = OP_NONE });
 	m->state++;
 }
 
@@ -169,7 +178,7 @@ static void take_dma_rsp(struct mpt_unit *m)
 	if (!dma_rsp_peek(m->dma_rsp))
 		return;
 	if (m->state == MPT_STORING && m->at.is_bind) {
-		m->binds++;	/* entries that are not valid are nowhere cached */
+		m->binds++; /* entries that are not valid are nowhere cached */
 		m->state = MPT_ANSWER;
 	} else if (m->state == MPT_STORING) {
 		m->state = MPT_DROP;
@@ -214,9 +223,13 @@ static uint64_t use_dma(struct mpt_unit *m)
 	}
 	m->buf = pool_alloc(m->pool);
 	memcpy(buf_data(m->b.sim, m->buf), m->entry, MPT_SIZE);
-	dma_req_push(m->dma_req, &(struct dma_req){
-		.addr = entry_pa(m, m->at.key), .key = KEY_PHYS, .len = MPT_SIZE, .buf = m->buf,
-		.is_write = 1, .cls = DMA_MPT, .op = OP_NONE });
+	dma_req_push(m->dma_req, &(struct dma_req){ .addr = entry_pa(m, m->at.key),
+						    .key = KEY_PHYS,
+						    .len = MPT_SIZE,
+						    .buf = m->buf,
+						    .is_write = 1,
+						    .cls = DMA_MPT,
+						    .op = OP_NONE });
 	m->state = MPT_STORING;
 	return CYCLE_NEVER;
 }
@@ -302,11 +315,16 @@ static void mpt_unit_reset(struct block *b)
 	struct mpt_unit *m = (struct mpt_unit *)b;
 
 	m->state = MPT_IDLE;
-	m->client = 1;	/* so that the requester has the first turn */
+	m->client = 1; /* so that the requester has the first turn */
 }
 
 const struct block_class mpt_unit_class = {
-	.name = "mpt_unit", .impl = "c", .size = sizeof(struct mpt_unit), .fields = mpt_unit_fields,
+	.name = "mpt_unit",
+	.impl = "c",
+	.size = sizeof(struct mpt_unit),
+	.fields = mpt_unit_fields,
 	.doc = "binds and invalidates memory windows in the protection table",
-	.build = mpt_unit_build, .reset = mpt_unit_reset, .step = mpt_unit_step,
+	.build = mpt_unit_build,
+	.reset = mpt_unit_reset,
+	.step = mpt_unit_step,
 };

@@ -9,7 +9,10 @@
 
 #define F(ctype, bits, name, doc) ctype name;
 #define FA(ctype, n, name, doc) ctype name[n];
-#define MSG(name, doc, fields) struct name { fields };
+#define MSG(name, doc, fields) \
+	struct name { \
+		fields \
+	};
 #include "models/msg.def"
 #undef MSG
 #define MSG(name, doc, fields) CHAN_OF(name)
@@ -18,8 +21,9 @@
 #undef F
 #undef FA
 
-#define OP_NONE 0u		/* no oplog row */
-#define KEY_PHYS 0xffffffffu	/* dma_req: a bus address, no translation; not with payload or atomics */
+#define OP_NONE 0u /* no oplog row */
+#define KEY_PHYS \
+	0xffffffffu /* dma_req: a bus address, no translation; not with payload or atomics */
 
 /*
  * CPU_COPY is a store whose 'len' bytes come from memory: from the physical address in data[0..7] (little-endian;
@@ -57,9 +61,9 @@ enum {
 
 enum xlate_status {
 	XLATE_OK,
-	XLATE_BAD_KEY,	  /* no such key, or not valid */
-	XLATE_BAD_PD,	  /* key of another protection domain */
-	XLATE_NO_ACCESS,  /* right not granted */
+	XLATE_BAD_KEY,   /* no such key, or not valid */
+	XLATE_BAD_PD,    /* key of another protection domain */
+	XLATE_NO_ACCESS, /* right not granted */
 	XLATE_OUT_OF_RANGE
 };
 

@@ -6,8 +6,10 @@
 #include "sim/describe.h"
 
 #define F(ctype, width, nm, text) { .name = #nm, .doc = text, .bits = (width) },
-#define FA(ctype, n, nm, text) { .name = #nm, .doc = text, .bits = 8 * sizeof(ctype), .count = (n) },
-#define MSG(nm, text, list) static const struct msg_field nm##_msg_fields[] = { list { .name = NULL } };
+#define FA(ctype, n, nm, text) \
+	{ .name = #nm, .doc = text, .bits = 8 * sizeof(ctype), .count = (n) },
+#define MSG(nm, text, list) \
+	static const struct msg_field nm##_msg_fields[] = { list{ .name = NULL } };
 #include "models/msg.def"
 #undef MSG
 #undef F

@@ -26,10 +26,11 @@
 
 #include <string.h>
 
-static const char *const set_counts[] = { "1", "2", "4", "8", "16", "32", "64", "128", "256", "512",
-					  "1024", "2048", "4096", "8192", "16384", NULL };
-static const char *const mpt_set_counts[] = { "1", "2", "4", "8", "16", "32", "64", "128", "256",
-					      "512", "1024", "2048", "4096", NULL };
+static const char *const set_counts[] = { "1",    "2",    "4",     "8",   "16",   "32",
+					  "64",   "128",  "256",   "512", "1024", "2048",
+					  "4096", "8192", "16384", NULL };
+static const char *const mpt_set_counts[] = { "1",   "2",   "4",   "8",    "16",   "32",   "64",
+					      "128", "256", "512", "1024", "2048", "4096", NULL };
 _Static_assert(ARRAY_LEN(set_counts) == MTT_SETS_LOG + 2, "one name for each logarithm");
 _Static_assert(ARRAY_LEN(mpt_set_counts) == MTT_MPT_SETS_LOG + 2, "one name for each logarithm");
 
@@ -145,7 +146,9 @@ static uint64_t answer(struct mtt *m, uint32_t mpt, uint32_t mtt, const struct x
 /* The one buffer is free again before another look-up can come here. */
 static uint64_t read_entry(struct mtt *m, bool is_mpt, uint64_t pa)
 {
-	struct dma_req rd = { .addr = pa, .key = KEY_PHYS, .len = is_mpt ? MPT_SIZE : MTT_ENTRY,
+	struct dma_req rd = { .addr = pa,
+			      .key = KEY_PHYS,
+			      .len = is_mpt ? MPT_SIZE : MTT_ENTRY,
 			      .cls = is_mpt ? DMA_MPT : DMA_MTT };
 
 	if (!chan_can_push(m->fill))
@@ -328,7 +331,7 @@ static void mtt_reset(struct block *b)
 	assoc_reset(&m->mpt_tags);
 	assoc_reset(&m->mtt_tags);
 	m->state = MTT_IDLE;
-	m->client = 1;	/* so that client 0 has the first turn */
+	m->client = 1; /* so that client 0 has the first turn */
 	m->va_page = 0;
 	m->is_mpt_hit = m->is_mtt_hit = false;
 	m->status = XLATE_OK;
@@ -354,7 +357,12 @@ static uint64_t mtt_step(struct block *b)
 }
 
 const struct block_class mtt_class = {
-	.name = "mtt", .impl = "c", .size = sizeof(struct mtt), .fields = mtt_fields,
+	.name = "mtt",
+	.impl = "c",
+	.size = sizeof(struct mtt),
+	.fields = mtt_fields,
 	.doc = "address translation: key check, page look-up, their caches",
-	.build = mtt_build, .reset = mtt_reset, .step = mtt_step,
+	.build = mtt_build,
+	.reset = mtt_reset,
+	.step = mtt_step,
 };

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 #define MTT_CLIENTS 2u
-#define MTT_MAX_WAYS 4u		/* of the Verilog's arrays */
+#define MTT_MAX_WAYS 4u /* of the Verilog's arrays */
 #define MTT_MPT_SETS_LOG 12u
 #define MTT_SETS_LOG 14u
 #define MTT_LOG_PAGE_MIN \
@@ -36,29 +36,29 @@ struct mpt_line {
 struct mtt {
 	struct block b;
 	/* parameters */
-	uint8_t mpt_sets, sets;	/* index in the list of powers of two, that is the logarithm */
+	uint8_t mpt_sets, sets; /* index in the list of powers of two, that is the logarithm */
 	uint8_t mpt_ways, ways, hit_cyc;
 	/* ports */
 	struct chan *req[MTT_CLIENTS], *rsp[MTT_CLIENTS];
 	struct chan *inv, *fill, *fill_rsp;
 	/* state */
-	struct xlate_req at;	/* being looked up; its key alone: being forgotten */
-	uint64_t at_cyc;	/* when the look-up or the walk is over */
-	bool is_mpt_fill;	/* what the outstanding read is for: MPT or MTT entry */
+	struct xlate_req at; /* being looked up; its key alone: being forgotten */
+	uint64_t at_cyc;     /* when the look-up or the walk is over */
+	bool is_mpt_fill;    /* what the outstanding read is for: MPT or MTT entry */
 	bool has_missed_mpt, has_missed_mtt; /* the look-up, earlier */
-	uint8_t fill_status;	/* enum xlate_status: what the entry read was found to be */
+	uint8_t fill_status; /* enum xlate_status: what the entry read was found to be */
 	uint32_t fill_buf;
 	struct assoc mpt_tags, mtt_tags;
 	struct mpt_line *mpt_lines;
-	uint64_t *mtt_lines;	/* MTT entries */
+	uint64_t *mtt_lines; /* MTT entries */
 	struct pool *pool;
-	void *rtl;		/* the Verilog model, when this is its twin */
+	void *rtl; /* the Verilog model, when this is its twin */
 	/* waves */
-	uint8_t state;		/* enum mtt_state */
-	uint8_t client;		/* whose request is, or was last, looked up */
+	uint8_t state;  /* enum mtt_state */
+	uint8_t client; /* whose request is, or was last, looked up */
 	uint64_t va_page;
 	bool is_mpt_hit, is_mtt_hit;
-	uint8_t status;		/* of the last answer */
+	uint8_t status; /* of the last answer */
 	/* statistics */
 	uint64_t requests, mpt_hits, mpt_misses, mtt_hits, mtt_misses, errors, invalidations;
 };

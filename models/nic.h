@@ -18,7 +18,7 @@
 #define QPI_NONE UINT32_MAX
 #define CQI_NONE UINT32_MAX
 #define SRQ_NONE UINT32_MAX
-#define HDR_TEMPLATE 64u	/* Ethernet 14 + IPv6 40 + UDP 8 = 62 */
+#define HDR_TEMPLATE 64u /* Ethernet 14 + IPv6 40 + UDP 8 = 62 */
 
 enum qp_type { QP_RC, QP_UC, QP_UD, QP_XRC };
 
@@ -35,12 +35,12 @@ static inline bool encap_is_ib(uint8_t e)
 
 /* A network endpoint. */
 struct port_addr {
-	uint8_t net;		/* enum port_net */
+	uint8_t net; /* enum port_net */
 	uint8_t mac[6];
-	uint8_t ip[16];		/* IPv6, or IPv4 as ::ffff:a.b.c.d */
+	uint8_t ip[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
 	bool is_v6;
-	bool has_fixed_path;	/* sends hop limit 64 and flow label 0, whatever a QP asks for */
-	uint8_t lid[2];		/* as on the wire */
+	bool has_fixed_path; /* sends hop limit 64 and flow label 0, whatever a QP asks for */
+	uint8_t lid[2];      /* as on the wire */
 	uint8_t gid[16];
 };
 
@@ -51,37 +51,38 @@ static inline bool port_is_ib(const struct port_addr *a)
 
 /* A QP's attributes. */
 struct qp_attr {
-	uint32_t qpn, dest_qpn;	/* 24 bits; dest_qpn of RC, UC */
+	uint32_t qpn, dest_qpn;  /* 24 bits; dest_qpn of RC, UC */
 	uint32_t sq_psn, rq_psn; /* first PSN sent, first expected */
-	uint32_t mtu;		/* path MTU, 256..4096 B */
-	uint32_t scq, rcq;	/* CQ indices */
-	uint32_t srq;		/* SRQ index or SRQ_NONE */
+	uint32_t mtu;            /* path MTU, 256..4096 B */
+	uint32_t scq, rcq;       /* CQ indices */
+	uint32_t srq;            /* SRQ index or SRQ_NONE */
 	uint32_t host, trace_qp; /* names in the trace */
 	uint16_t pd, pkey;
 	uint32_t qkey;
-	uint8_t type;		/* enum qp_type */
-	uint8_t access;		/* ACCESS_REMOTE_* allowed on the QP */
+	uint8_t type;                      /* enum qp_type */
+	uint8_t access;                    /* ACCESS_REMOTE_* allowed on the QP */
 	uint8_t rd_atomic, dest_rd_atomic; /* outstanding READs and ATOMICs sent, accepted */
-	uint8_t timeout;	/* local ACK timeout = 4.096 us x 2^timeout; 0 = infinite */
+	uint8_t timeout; /* local ACK timeout = 4.096 us x 2^timeout; 0 = infinite */
 	uint8_t retry, rnr_retry, min_rnr;
-	bool is_closed;		/* takes no requests at the start: not yet in RTR */
+	bool is_closed; /* takes no requests at the start: not yet in RTR */
 	uint8_t sl, prio;
-	uint64_t rate_bps;	/* cap, 0 = none */
+	uint64_t rate_bps; /* cap, 0 = none */
 	/* rings in host memory */
-	uint64_t sq_pa, rq_pa;	/* physically contiguous */
-	uint64_t dbr_pa;	/* doorbell record: dword 0 receive, dword 1 send counter (protocol.md 13) */
-	uint32_t sq_bb;		/* send ring in WQE basic blocks of 64 B, a power of two, at most 32768 */
-	uint32_t rq_wqe;	/* receive ring in WQEs, a power of two */
-	uint32_t rq_stride;	/* bytes of a receive WQE: 16 x a power of two */
+	uint64_t sq_pa, rq_pa; /* physically contiguous */
+	uint64_t
+		dbr_pa; /* doorbell record: dword 0 receive, dword 1 send counter (protocol.md 13) */
+	uint32_t sq_bb;  /* send ring in WQE basic blocks of 64 B, a power of two, at most 32768 */
+	uint32_t rq_wqe; /* receive ring in WQEs, a power of two */
+	uint32_t rq_stride; /* bytes of a receive WQE: 16 x a power of two */
 	uint32_t max_sge;
-	uint64_t qpc_pa;	/* the context's backing store, 256 B */
+	uint64_t qpc_pa; /* the context's backing store, 256 B */
 	/* packets */
 	uint8_t hdr[HDR_TEMPLATE]; /* all before the BTH, but for lengths and checksum */
 	uint8_t hdr_len;
-	uint8_t encap;		/* enum encap */
+	uint8_t encap; /* enum encap */
 	/* observation: oplog handle of the request in each slot, written at the post */
-	uint32_t *sq_op;	/* by basic block index & (sq_bb - 1) */
-	uint32_t *rq_op;	/* by WQE index & (rq_wqe - 1) */
+	uint32_t *sq_op; /* by basic block index & (sq_bb - 1) */
+	uint32_t *rq_op; /* by WQE index & (rq_wqe - 1) */
 };
 
 /*
@@ -90,44 +91,44 @@ struct qp_attr {
  */
 struct srq_attr {
 	uint32_t srqn;
-	uint32_t n_wqe;		/* a power of two, at most 65536; one at least is not posted */
-	uint32_t stride;	/* bytes of a WQE: 16 x a power of two */
+	uint32_t n_wqe;  /* a power of two, at most 65536; one at least is not posted */
+	uint32_t stride; /* bytes of a WQE: 16 x a power of two */
 	uint32_t max_sge;
 	uint16_t pd;
-	uint64_t pa;		/* physically contiguous */
-	uint64_t dbr_pa;	/* doorbell record: dword 0 counts the WQEs posted, 16 bits */
-	uint32_t trace_srq;	/* name in the trace */
-	uint32_t limit;		/* an event says when fewer are posted, once; 0 = none */
-	uint32_t *op;		/* observation: oplog handle, by WQE index */
+	uint64_t pa;        /* physically contiguous */
+	uint64_t dbr_pa;    /* doorbell record: dword 0 counts the WQEs posted, 16 bits */
+	uint32_t trace_srq; /* name in the trace */
+	uint32_t limit;     /* an event says when fewer are posted, once; 0 = none */
+	uint32_t *op;       /* observation: oplog handle, by WQE index */
 };
 
 /* A completion queue's attributes. */
 struct cq_attr {
 	uint32_t cqn;
-	uint32_t depth;		/* CQEs, a power of two */
-	uint64_t pa;		/* ring, page aligned, in frames of its own */
-	uint64_t dbr_pa;	/* dword 0 set_ci, dword 1 arm */
+	uint32_t depth;  /* CQEs, a power of two */
+	uint64_t pa;     /* ring, page aligned, in frames of its own */
+	uint64_t dbr_pa; /* dword 0 set_ci, dword 1 arm */
 	uint32_t moderate_count;
 	uint64_t moderate_ps;
 	bool is_event;
 };
 
 struct nic {
-	const char *name;	/* "nic0" */
+	const char *name; /* "nic0" */
 	struct port_addr addr;
-	bool has_plain_qkey;	/* sends a Q_Key with its high bit set as it is */
-	bool takes_long_ud;	/* a datagram over the MTU uses a PSN, "succeeds" and is not sent */
+	bool has_plain_qkey; /* sends a Q_Key with its high bit set as it is */
+	bool takes_long_ud;  /* a datagram over the MTU uses a PSN, "succeeds" and is not sent */
 	struct qp_attr *qp;
 	uint32_t n_qp;
 	struct cq_attr *cq;
 	uint32_t n_cq;
 	struct srq_attr *srq;
 	uint32_t n_srq;
-	uint32_t *qp_dir[4096];	/* qpi + 1 by QPN: [qpn >> 12][qpn & 4095]; NULL = none */
-	uint64_t mpt_pa;	/* memory protection table: entries of 64 B by key >> 8 (mtt.h) */
+	uint32_t *qp_dir[4096]; /* qpi + 1 by QPN: [qpn >> 12][qpn & 4095]; NULL = none */
+	uint64_t mpt_pa;        /* memory protection table: entries of 64 B by key >> 8 (mtt.h) */
 	uint32_t mpt_entries;
 	struct oplog *oplog;
-	struct mem *mem;	/* the host's memory; for host_mem and set-up only */
+	struct mem *mem; /* the host's memory; for host_mem and set-up only */
 };
 
 /* Index of a QPN on this NIC, or QPI_NONE. */
@@ -140,11 +141,11 @@ static inline uint32_t nic_qpi(const struct nic *n, uint32_t qpn)
 
 /* ---- the mlx5 shape (protocol.md section 13; rdma-core mlx5dv.h) ---- */
 
-#define WQE_BB 64u		/* send WQE basic block */
+#define WQE_BB 64u /* send WQE basic block */
 #define WQE_MAX_BB 16u
 #define WQE_SEG 16u
-#define WQE_INLINE 0x80000000u	/* byte count flag of an inline segment */
-#define WQE_INVALID_LKEY 0x100u	/* ends a receive WQE's list early */
+#define WQE_INLINE 0x80000000u  /* byte count flag of an inline segment */
+#define WQE_INVALID_LKEY 0x100u /* ends a receive WQE's list early */
 
 enum {
 	MLX5_OPCODE_NOP = 0x00,
@@ -165,7 +166,7 @@ enum {
 };
 
 enum {
-	MLX5_FENCE = 0x80,	/* fm_ce_se bits */
+	MLX5_FENCE = 0x80, /* fm_ce_se bits */
 	MLX5_FENCE_SMALL = 0x20,
 	MLX5_CQE_UPDATE = 0x08,
 	MLX5_SOLICITED = 0x02
@@ -198,28 +199,28 @@ enum {
 	CQE_SYNDROME_REMOTE_ABORTED = 0x22
 };
 
-#define CQE_HAS_GRH (1u << 28)	/* flags_rqpn of a CQE: beside the sender's QPN */
+#define CQE_HAS_GRH (1u << 28) /* flags_rqpn of a CQE: beside the sender's QPN */
 
-#define UAR_CQ_DOORBELL 0x20u	/* offsets in the UAR page, which is the whole BAR here */
+#define UAR_CQ_DOORBELL 0x20u /* offsets in the UAR page, which is the whole BAR here */
 #define UAR_BLUEFLAME 0x800u
 
 /* Memory protection table entry, 64 B, big-endian (a subset of mlx5's mkey context, declared layout). */
 enum {
-	MPT_FLAGS = 0,		/* 1 B: MPT_VALID, MPT_WINDOW */
-	MPT_ACCESS = 1,		/* 1 B: ACCESS_* */
-	MPT_PD = 2,		/* 2 B */
-	MPT_KEY8 = 4,		/* 1 B: low byte of the key */
-	MPT_LOG_PAGE = 5,	/* 1 B: log2 of the page size */
-	MPT_START = 8,		/* 8 B: first virtual address */
-	MPT_LEN = 16,		/* 8 B */
-	MPT_MTT = 24,		/* 8 B: bus address of the first MTT entry (8 B each: page address | 3) */
-	MPT_LKEY = 32,		/* 4 B: a bound window: key of its region */
+	MPT_FLAGS = 0,    /* 1 B: MPT_VALID, MPT_WINDOW */
+	MPT_ACCESS = 1,   /* 1 B: ACCESS_* */
+	MPT_PD = 2,       /* 2 B */
+	MPT_KEY8 = 4,     /* 1 B: low byte of the key */
+	MPT_LOG_PAGE = 5, /* 1 B: log2 of the page size */
+	MPT_START = 8,    /* 8 B: first virtual address */
+	MPT_LEN = 16,     /* 8 B */
+	MPT_MTT = 24,     /* 8 B: bus address of the first MTT entry (8 B each: page address | 3) */
+	MPT_LKEY = 32,    /* 4 B: a bound window: key of its region */
 	MPT_SIZE = 64
 };
-#define MPT_VALID 1u		/* what its key allows can be done */
-#define MPT_WINDOW 2u		/* a memory window; not valid: not bound */
+#define MPT_VALID 1u  /* what its key allows can be done */
+#define MPT_WINDOW 2u /* a memory window; not valid: not bound */
 
 #define MTT_ENTRY 8u
-#define MTT_PRESENT 3ull	/* rd_en, wr_en */
+#define MTT_PRESENT 3ull /* rd_en, wr_en */
 
 #endif

@@ -25,23 +25,30 @@ enum {
 };
 
 /* Bytes of the headers of mask 'm' that stand before header 'x', or all of them for X_COUNT. */
-#define PART(m, x, h, bytes) ((x) > (h) && ((m) >> (h) & 1) ? (bytes) : 0)
+#define PART(m, x, h, bytes) ((x) > (h) && ((m) >> (h)&1) ? (bytes) : 0)
 #define BEFORE(m, x) \
 	(PART(m, x, X_XRCETH, XRCETH_BYTES) + PART(m, x, X_RDETH, RDETH_BYTES) + \
 	 PART(m, x, X_DETH, DETH_BYTES) + PART(m, x, X_FETH, FETH_BYTES) + \
 	 PART(m, x, X_RETH, RETH_BYTES) + PART(m, x, X_AETH, AETH_BYTES) + \
 	 PART(m, x, X_ATOMICETH, ATOMICETH_BYTES) + PART(m, x, X_ATOMICACK, ATOMICACK_BYTES) + \
 	 PART(m, x, X_IMMDT, IMMDT_BYTES) + PART(m, x, X_IETH, IETH_BYTES))
-#define OFF(m, x) ((m) >> (x) & 1 ? BTH_BYTES + BEFORE(m, x) : 0)
+#define OFF(m, x) ((m) >> (x)&1 ? BTH_BYTES + BEFORE(m, x) : 0)
 
 #define INFO(n, m, cls, plc, pay, rsp, rq) \
 	{ \
 		.name = (n), .xeths = (m), .xeth_bytes = BEFORE(m, X_COUNT), \
 		.op_class = CLASS_##cls, .place = (plc), .payload = PAYLOAD_##pay, \
 		.is_response = (rsp), .takes_rq = (rq), \
-		.off = { OFF(m, X_XRCETH), OFF(m, X_RDETH), OFF(m, X_DETH), OFF(m, X_FETH), \
-			 OFF(m, X_RETH), OFF(m, X_AETH), OFF(m, X_ATOMICETH), OFF(m, X_ATOMICACK), \
-			 OFF(m, X_IMMDT), OFF(m, X_IETH) } \
+		.off = { OFF(m, X_XRCETH), \
+			 OFF(m, X_RDETH), \
+			 OFF(m, X_DETH), \
+			 OFF(m, X_FETH), \
+			 OFF(m, X_RETH), \
+			 OFF(m, X_AETH), \
+			 OFF(m, X_ATOMICETH), \
+			 OFF(m, X_ATOMICACK), \
+			 OFF(m, X_IMMDT), \
+			 OFF(m, X_IETH) } \
 	}
 /* A request; one that takes a receive WQE; a response. */
 #define REQ(n, m, cls, plc, pay) INFO(n, m, cls, plc, pay, false, false)
@@ -56,37 +63,40 @@ enum {
 /* Operations of several transports; q = headers before those of requests, r = of responses. */
 #define SENDS(T, t, q) \
 	[T | IB_SEND_FIRST] = RCV(t " SEND First", q, SEND, FIRST, PMTU), \
-	[T | IB_SEND_MIDDLE] = REQ(t " SEND Middle", q, SEND, MIDDLE, PMTU), \
-	[T | IB_SEND_LAST] = REQ(t " SEND Last", q, SEND, END, LAST), \
-	[T | IB_SEND_LAST_IMM] = REQ(t " SEND Last with Immediate", (q) | H_IMM, SEND, END, LAST), \
-	[T | IB_SEND_ONLY] = RCV(t " SEND Only", q, SEND, WHOLE, ONLY), \
-	[T | IB_SEND_ONLY_IMM] = RCV(t " SEND Only with Immediate", (q) | H_IMM, SEND, WHOLE, ONLY)
+	     [T | IB_SEND_MIDDLE] = REQ(t " SEND Middle", q, SEND, MIDDLE, PMTU), \
+	     [T | IB_SEND_LAST] = REQ(t " SEND Last", q, SEND, END, LAST), \
+	     [T | IB_SEND_LAST_IMM] = \
+		     REQ(t " SEND Last with Immediate", (q) | H_IMM, SEND, END, LAST), \
+	     [T | IB_SEND_ONLY] = RCV(t " SEND Only", q, SEND, WHOLE, ONLY), \
+	     [T | IB_SEND_ONLY_IMM] = \
+		     RCV(t " SEND Only with Immediate", (q) | H_IMM, SEND, WHOLE, ONLY)
 #define WRITES(T, t, q) \
 	[T | IB_WRITE_FIRST] = REQ(t " WRITE First", (q) | H_R, WRITE, FIRST, PMTU), \
-	[T | IB_WRITE_MIDDLE] = REQ(t " WRITE Middle", q, WRITE, MIDDLE, PMTU), \
-	[T | IB_WRITE_LAST] = REQ(t " WRITE Last", q, WRITE, END, LAST), \
-	[T | IB_WRITE_LAST_IMM] = \
-		RCV(t " WRITE Last with Immediate", (q) | H_IMM, WRITE, END, LAST), \
-	[T | IB_WRITE_ONLY] = REQ(t " WRITE Only", (q) | H_R, WRITE, WHOLE, ONLY), \
-	[T | IB_WRITE_ONLY_IMM] = \
-		RCV(t " WRITE Only with Immediate", (q) | H_R | H_IMM, WRITE, WHOLE, ONLY)
+	     [T | IB_WRITE_MIDDLE] = REQ(t " WRITE Middle", q, WRITE, MIDDLE, PMTU), \
+	     [T | IB_WRITE_LAST] = REQ(t " WRITE Last", q, WRITE, END, LAST), \
+	     [T | IB_WRITE_LAST_IMM] = \
+		     RCV(t " WRITE Last with Immediate", (q) | H_IMM, WRITE, END, LAST), \
+	     [T | IB_WRITE_ONLY] = REQ(t " WRITE Only", (q) | H_R, WRITE, WHOLE, ONLY), \
+	     [T | IB_WRITE_ONLY_IMM] = \
+		     RCV(t " WRITE Only with Immediate", (q) | H_R | H_IMM, WRITE, WHOLE, ONLY)
 #define READS_ATOMICS(T, t, q, r) \
 	[T | IB_READ_REQUEST] = REQ(t " READ Request", (q) | H_R, READ, WHOLE, NONE), \
-	[T | IB_READ_RSP_FIRST] = RSP(t " READ Response First", (r) | H_A, READ, FIRST, PMTU), \
-	[T | IB_READ_RSP_MIDDLE] = RSP(t " READ Response Middle", r, READ, MIDDLE, PMTU), \
-	[T | IB_READ_RSP_LAST] = RSP(t " READ Response Last", (r) | H_A, READ, END, LAST), \
-	[T | IB_READ_RSP_ONLY] = RSP(t " READ Response Only", (r) | H_A, READ, WHOLE, ONLY), \
-	[T | IB_ACKNOWLEDGE] = RSP(t " Acknowledge", (r) | H_A, ACK, WHOLE, NONE), \
-	[T | IB_ATOMIC_ACK] = \
-		RSP(t " ATOMIC Acknowledge", (r) | H_A | H_ATACK, ATOMIC, WHOLE, NONE), \
-	[T | IB_CMP_SWAP] = REQ(t " CmpSwap", (q) | H_ATOMIC, ATOMIC, WHOLE, NONE), \
-	[T | IB_FETCH_ADD] = REQ(t " FetchAdd", (q) | H_ATOMIC, ATOMIC, WHOLE, NONE)
+	     [T | IB_READ_RSP_FIRST] = \
+		     RSP(t " READ Response First", (r) | H_A, READ, FIRST, PMTU), \
+	     [T | IB_READ_RSP_MIDDLE] = RSP(t " READ Response Middle", r, READ, MIDDLE, PMTU), \
+	     [T | IB_READ_RSP_LAST] = RSP(t " READ Response Last", (r) | H_A, READ, END, LAST), \
+	     [T | IB_READ_RSP_ONLY] = RSP(t " READ Response Only", (r) | H_A, READ, WHOLE, ONLY), \
+	     [T | IB_ACKNOWLEDGE] = RSP(t " Acknowledge", (r) | H_A, ACK, WHOLE, NONE), \
+	     [T | IB_ATOMIC_ACK] = \
+		     RSP(t " ATOMIC Acknowledge", (r) | H_A | H_ATACK, ATOMIC, WHOLE, NONE), \
+	     [T | IB_CMP_SWAP] = REQ(t " CmpSwap", (q) | H_ATOMIC, ATOMIC, WHOLE, NONE), \
+	     [T | IB_FETCH_ADD] = REQ(t " FetchAdd", (q) | H_ATOMIC, ATOMIC, WHOLE, NONE)
 #define INVALS(T, t, q) \
 	[T | IB_SEND_LAST_INV] = \
 		REQ(t " SEND Last with Invalidate", (q) | H_INV, SEND, END, LAST), \
-	[T | IB_SEND_ONLY_INV] = RCV(t " SEND Only with Invalidate", (q) | H_INV, SEND, WHOLE, ONLY)
-#define FLUSHES(T, t, q) \
-	[T | IB_FLUSH] = REQ(t " FLUSH", (q) | H_F | H_R, FLUSH, WHOLE, NONE)
+	     [T | IB_SEND_ONLY_INV] = \
+		     RCV(t " SEND Only with Invalidate", (q) | H_INV, SEND, WHOLE, ONLY)
+#define FLUSHES(T, t, q) [T | IB_FLUSH] = REQ(t " FLUSH", (q) | H_F | H_R, FLUSH, WHOLE, NONE)
 
 const struct opcode_info opcode_info[256] = {
 	SENDS(IB_RC, "RC", H_0),

@@ -44,7 +44,7 @@ enum ib_operation {
 	IB_ATOMIC_ACK = 0x12,
 	IB_CMP_SWAP = 0x13,
 	IB_FETCH_ADD = 0x14,
-	IB_RESYNC = 0x15,	/* RD */
+	IB_RESYNC = 0x15, /* RD */
 	IB_SEND_LAST_INV = 0x16,
 	IB_SEND_ONLY_INV = 0x17,
 	IB_FLUSH = 0x1c,
@@ -72,12 +72,12 @@ enum { OPCODE_FIRST = 1, OPCODE_LAST = 2, OPCODE_ONLY = 3 };
 
 /* What a payload may measure; pmtu is the path MTU. */
 enum payload_rule {
-	PAYLOAD_NONE,	/* 0 */
-	PAYLOAD_PMTU,	/* exactly pmtu */
-	PAYLOAD_LAST,	/* 1 .. pmtu */
-	PAYLOAD_ONLY,	/* 0 .. pmtu */
-	PAYLOAD_8,	/* exactly 8 */
-	PAYLOAD_16	/* exactly 16 (the reserved bytes of a CNP) */
+	PAYLOAD_NONE, /* 0 */
+	PAYLOAD_PMTU, /* exactly pmtu */
+	PAYLOAD_LAST, /* 1 .. pmtu */
+	PAYLOAD_ONLY, /* 0 .. pmtu */
+	PAYLOAD_8,    /* exactly 8 */
+	PAYLOAD_16    /* exactly 16 (the reserved bytes of a CNP) */
 };
 
 /* What the message does. */
@@ -85,7 +85,7 @@ enum op_class {
 	CLASS_SEND,
 	CLASS_WRITE,
 	CLASS_READ,
-	CLASS_ATOMIC,	/* compare and swap, fetch and add */
+	CLASS_ATOMIC, /* compare and swap, fetch and add */
 	CLASS_FLUSH,
 	CLASS_ATOMIC_WRITE,
 	CLASS_ACK,
@@ -94,15 +94,15 @@ enum op_class {
 };
 
 struct opcode_info {
-	const char *name;	/* "RC SEND First"; NULL = not an opcode */
-	uint16_t xeths;		/* bit 1 << enum xeth for each header that follows */
-	uint8_t xeth_bytes;	/* all of them */
-	uint8_t op_class;	/* enum op_class */
-	uint8_t place;		/* OPCODE_FIRST, OPCODE_LAST; of requests and responses alike */
-	uint8_t payload;	/* enum payload_rule */
-	bool is_response;	/* goes to the requester */
-	bool takes_rq;		/* needs a new receive WQE (SEND: First, Only; WRITE: Last, Only) */
-	uint8_t off[X_COUNT];	/* from the BTH's first byte to each header; 0 = not there */
+	const char *name;     /* "RC SEND First"; NULL = not an opcode */
+	uint16_t xeths;       /* bit 1 << enum xeth for each header that follows */
+	uint8_t xeth_bytes;   /* all of them */
+	uint8_t op_class;     /* enum op_class */
+	uint8_t place;        /* OPCODE_FIRST, OPCODE_LAST; of requests and responses alike */
+	uint8_t payload;      /* enum payload_rule */
+	bool is_response;     /* goes to the requester */
+	bool takes_rq;        /* needs a new receive WQE (SEND: First, Only; WRITE: Last, Only) */
+	uint8_t off[X_COUNT]; /* from the BTH's first byte to each header; 0 = not there */
 };
 
 /* By BTH.opcode. */

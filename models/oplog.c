@@ -13,7 +13,7 @@
 
 #include "models/msg.h"
 
-#define ROW_BITS 22u		/* of a handle: row + 1; the rest is the generation */
+#define ROW_BITS 22u /* of a handle: row + 1; the rest is the generation */
 #define ROW_MASK ((1u << ROW_BITS) - 1)
 #define CHUNK_BITS 10u
 #define CHUNK (1u << CHUNK_BITS)
@@ -21,7 +21,7 @@
 struct slot {
 	struct op_row row;
 	uint32_t gen;
-	uint32_t link;		/* free: next free row + 1 */
+	uint32_t link; /* free: next free row + 1 */
 	bool is_open, is_closing;
 };
 

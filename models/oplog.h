@@ -36,17 +36,17 @@ enum milestone {
 	OP_MILESTONES
 };
 
-#define OP_RECV 0xffu		/* op_row.opcode of a receive ... */
-#define OP_RECV_WITH_IMM 0xfeu	/* ... and of one that an RDMA WRITE with immediate data consumed */
+#define OP_RECV 0xffu          /* op_row.opcode of a receive ... */
+#define OP_RECV_WITH_IMM 0xfeu /* ... and of one that an RDMA WRITE with immediate data consumed */
 
 /* One work request, as it will stand in ops.csv or recvs.csv. Handles are opaque. */
 struct op_row {
-	uint64_t t_ps[OP_MILESTONES];	/* 0 = not reached */
+	uint64_t t_ps[OP_MILESTONES]; /* 0 = not reached */
 	uint64_t wr_id, id, rep;
-	uint32_t host, qp;		/* indices for the names in the trace */
+	uint32_t host, qp; /* indices for the names in the trace */
 	uint32_t bytes;
-	uint8_t opcode;			/* enum wr_opcode (trace.h), or OP_RECV... */
-	uint8_t status;			/* enum wc_status (trace.h) */
+	uint8_t opcode; /* enum wr_opcode (trace.h), or OP_RECV... */
+	uint8_t status; /* enum wc_status (trace.h) */
 	bool is_recv;
 };
 

@@ -14,7 +14,7 @@
 
 #define MAX_PAYLOAD 4096u
 #define FIXED_HOP_LIMIT 64u
-#define UD_PORT_HASH 0x61c88647u	/* hash_32 of Linux */
+#define UD_PORT_HASH 0x61c88647u /* hash_32 of Linux */
 
 uint16_t packet_sport(uint8_t qp_type, uint32_t qpn, uint32_t dest_qpn, uint32_t flow_label)
 {
@@ -49,8 +49,11 @@ void packet_template(struct qp_attr *qp, const struct port_addr *from, const str
 
 void packet_begin(struct packet *p, const struct qp_attr *qp, const struct hdr_bth *bth)
 {
-	*p = (struct packet){ .op = OP_NONE, .rsp_op = OP_NONE, .l4 = qp->hdr_len,
-			      .len = (uint16_t)(qp->hdr_len + BTH_BYTES), .encap = qp->encap };
+	*p = (struct packet){ .op = OP_NONE,
+			      .rsp_op = OP_NONE,
+			      .l4 = qp->hdr_len,
+			      .len = (uint16_t)(qp->hdr_len + BTH_BYTES),
+			      .encap = qp->encap };
 	memcpy(p->data, qp->hdr, HDR_TEMPLATE);
 	hdr_bth_encode(p->data + p->l4, bth);
 }
@@ -99,7 +102,7 @@ static bool is_bad_response(const struct opcode_info *o, const uint8_t *aeth, ui
 	if (!o->is_response && o->op_class != CLASS_CNP)
 		return false;
 	if (o->op_class == CLASS_ACK && len && len <= SACK_MAX_BYTES)
-		return aeth[0] != NAK_SEQUENCE;		/* a selective acknowledgement */
+		return aeth[0] != NAK_SEQUENCE; /* a selective acknowledgement */
 	return (o->payload == PAYLOAD_NONE || o->payload == PAYLOAD_16) &&
 	       !opcode_len_ok(o, len, MAX_PAYLOAD);
 }
@@ -138,8 +141,7 @@ bool packet_icrc_ok(const struct packet *p, const struct packet_view *v)
 	return icrc_load(p->data + v->icrc) == icrc_of(encaps[v->encap].icrc, p->data + v->net, n);
 }
 
-bool packet_is_to(const struct packet *p, const struct packet_view *v,
-		  const struct port_addr *port)
+bool packet_is_to(const struct packet *p, const struct packet_view *v, const struct port_addr *port)
 {
 	const struct addr_place *link = &encaps[v->encap].link, *host = &encaps[v->encap].host;
 	const uint8_t *own = (const uint8_t *)port;

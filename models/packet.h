@@ -25,19 +25,19 @@
 #define VCRC_BYTES 2u
 
 struct packet {
-	uint32_t op;		/* oplog row of the request it belongs to; OP_NONE for responses */
-	uint32_t rsp_op;	/* READ, ATOMIC responses: oplog row of the request, or OP_NONE */
+	uint32_t op;     /* oplog row of the request it belongs to; OP_NONE for responses */
+	uint32_t rsp_op; /* READ, ATOMIC responses: oplog row of the request, or OP_NONE */
 	/*
 	 * bytes in data. Ethernet: from its header to the ICRC, no preamble, no FCS. InfiniBand:
 	 * from LRH to VCRC, which ports fill in
 	 */
 	uint16_t len;
-	uint16_t l4;		/* offset of the BTH */
-	bool is_msg_first;	/* first packet of a pass over a message (milestone FIRST_BIT) */
-	bool is_msg_last;	/* last packet of a message (milestone LAST_BIT) */
-	bool is_altered;	/* the wire changed bytes: the receiver must recompute the CRCs */
-	uint8_t encap;		/* enum encap, as built; to a receiver only the kind of link */
-	uint8_t data[];		/* wire bytes */
+	uint16_t l4;       /* offset of the BTH */
+	bool is_msg_first; /* first packet of a pass over a message (milestone FIRST_BIT) */
+	bool is_msg_last;  /* last packet of a message (milestone LAST_BIT) */
+	bool is_altered;   /* the wire changed bytes: the receiver must recompute the CRCs */
+	uint8_t encap;     /* enum encap, as built; to a receiver only the kind of link */
+	uint8_t data[];    /* wire bytes */
 };
 
 /* Bytes of a pool buffer that holds any packet of path MTU 'mtu'. */
@@ -50,11 +50,11 @@ static inline uint32_t packet_buf_size(uint32_t mtu)
 
 /* How a QP's packets travel. */
 struct packet_path {
-	uint8_t tclass;		/* IPv4: TOS byte; DSCP and ECN */
+	uint8_t tclass; /* IPv4: TOS byte; DSCP and ECN */
 	uint8_t hop_limit;
-	uint32_t flow_label;	/* 20 bits; IPv6, GRH, and source of the UDP source port */
-	uint16_t sport;		/* UDP source port; 0 = by rule (packet_sport) */
-	uint8_t sl;		/* service level, in the LRH */
+	uint32_t flow_label; /* 20 bits; IPv6, GRH, and source of the UDP source port */
+	uint16_t sport;      /* UDP source port; 0 = by rule (packet_sport) */
+	uint8_t sl;          /* service level, in the LRH */
 };
 
 /*
@@ -119,20 +119,20 @@ void packet_end(struct packet *p);
 /* Why a packet is dropped before any QP sees it. */
 enum packet_drop {
 	DROP_NONE,
-	DROP_SHORT,	/* truncated, or lengths that disagree */
-	DROP_ETHERTYPE,	/* not IPv4, IPv6, RoCEv1 */
-	DROP_IP,	/* version, options, fragment, header checksum, not UDP */
-	DROP_LRH,	/* link version, or a raw packet */
-	DROP_GRH,	/* version, or no BTH behind */
-	DROP_PORT,	/* UDP destination port */
-	DROP_TVER,	/* transport version */
-	DROP_OPCODE,	/* unknown opcode */
-	DROP_LENGTH,	/* headers and pad do not fit, more than 4096 B, or wrong for a response */
+	DROP_SHORT,     /* truncated, or lengths that disagree */
+	DROP_ETHERTYPE, /* not IPv4, IPv6, RoCEv1 */
+	DROP_IP,        /* version, options, fragment, header checksum, not UDP */
+	DROP_LRH,       /* link version, or a raw packet */
+	DROP_GRH,       /* version, or no BTH behind */
+	DROP_PORT,      /* UDP destination port */
+	DROP_TVER,      /* transport version */
+	DROP_OPCODE,    /* unknown opcode */
+	DROP_LENGTH,    /* headers and pad do not fit, more than 4096 B, or wrong for a response */
 	DROP_ICRC,
 	/* found by the parser with the QP's attributes */
-	DROP_ADDRESS,	/* not for this port, or not from the QP's peer */
-	DROP_QP,	/* no such QP here */
-	DROP_TYPE,	/* opcode of another transport, or one that nothing takes (CNP) */
+	DROP_ADDRESS, /* not for this port, or not from the QP's peer */
+	DROP_QP,      /* no such QP here */
+	DROP_TYPE,    /* opcode of another transport, or one that nothing takes (CNP) */
 	DROP_PKEY,
 	DROP_QKEY,
 	DROP_REASONS
@@ -142,12 +142,12 @@ enum packet_drop {
 struct packet_view {
 	struct hdr_bth bth;
 	const struct opcode_info *info;
-	uint16_t net;		/* offset of the IP header, GRH, or LRH when there is no GRH */
-	uint16_t l4;		/* of the BTH */
-	uint16_t xeth;		/* of the first extended header */
+	uint16_t net;  /* offset of the IP header, GRH, or LRH when there is no GRH */
+	uint16_t l4;   /* of the BTH */
+	uint16_t xeth; /* of the first extended header */
 	uint16_t payload;
-	uint16_t payload_len;	/* without pad */
-	uint16_t icrc;		/* of the ICRC */
+	uint16_t payload_len; /* without pad */
+	uint16_t icrc;        /* of the ICRC */
 	enum encap encap;
 };
 

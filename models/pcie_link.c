@@ -21,23 +21,23 @@
 static const struct {
 	uint32_t num, den;
 } lane_ps_per_byte[] = {
-	{4000, 1},	/* 2.5 GT/s, 8b/10b */
-	{2000, 1},	/* 5 GT/s */
-	{8125, 8},	/* 8 GT/s, 128b/130b */
-	{8125, 16},	/* 16 GT/s */
-	{8125, 32},	/* 32 GT/s */
-	{8000, 59},	/* 64 GT/s, 236 of 256 flit bytes are TLP bytes */
+	{ 4000, 1 },  /* 2.5 GT/s, 8b/10b */
+	{ 2000, 1 },  /* 5 GT/s */
+	{ 8125, 8 },  /* 8 GT/s, 128b/130b */
+	{ 8125, 16 }, /* 16 GT/s */
+	{ 8125, 32 }, /* 32 GT/s */
+	{ 8000, 59 }, /* 64 GT/s, 236 of 256 flit bytes are TLP bytes */
 };
 
-static const char *const gen_names[] = {"1", "2", "3", "4", "5", "6", NULL};
-static const char *const lane_names[] = {"1", "2", "4", "8", "16", NULL};
+static const char *const gen_names[] = { "1", "2", "3", "4", "5", "6", NULL };
+static const char *const lane_names[] = { "1", "2", "4", "8", "16", NULL };
 
 /* A delay line: trains on the way, in order of arrival. */
 struct line {
 	struct flight {
 		struct tlp tlp;
 		uint64_t arrive_ps;
-	} *at;
+	} * at;
 	uint32_t head, n;
 };
 
@@ -47,8 +47,9 @@ struct lane {
 };
 
 #define CLASSES(X) \
-	X(doorbell) X(wqe) X(rq_wqe) X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) \
-	X(atomic) X(cqe)
+	X(doorbell) \
+	X(wqe) \
+	X(rq_wqe) X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe)
 
 struct pcie_link {
 	struct block b;
@@ -60,10 +61,10 @@ struct pcie_link {
 	/* state */
 	struct line up, cpl, reg;
 	struct lane up_lane, down_lane;
-	uint64_t byte_num, byte_den;	/* ps for a byte on the whole link, as a fraction */
+	uint64_t byte_num, byte_den; /* ps for a byte on the whole link, as a fraction */
 	uint32_t up_flying, down_flying;
 	/* statistics: bytes on the link, headers included */
-	uint64_t up_mwr, up_mrd, down_mwr, down_cpld;	/* TLPs */
+	uint64_t up_mwr, up_mrd, down_mwr, down_cpld; /* TLPs */
 	uint64_t up_busy_ps, down_busy_ps;
 	union {
 		uint64_t up_cls[DMA_CLS_COUNT];
@@ -119,9 +120,9 @@ static const struct field pcie_link_fields[] = {
 	CLASSES(X)
 #undef X
 #define X(c) STAT(T, down_##c##_b, "B", "on the link to the device, class " #c),
-	CLASSES(X)
+		CLASSES(X)
 #undef X
-	SIGNAL(T, up_flying, 16, "trains on the way to the host"),
+			SIGNAL(T, up_flying, 16, "trains on the way to the host"),
 	SIGNAL(T, down_flying, 16, "trains on the way to the device"),
 	FIELDS_END
 };
@@ -170,11 +171,11 @@ static uint64_t enter(struct pcie_link *l, struct chan *from, struct lane *tx, s
 	uint64_t n = tlps_of(l, t), bytes = bytes_of(l, t, n), frac;
 
 	if (tx->busy_ps < l->b.now_ps)
-		*tx = (struct lane){.busy_ps = l->b.now_ps};
+		*tx = (struct lane){ .busy_ps = l->b.now_ps };
 	frac = tx->busy_frac + bytes * l->byte_num;
 	tx->busy_ps += frac / l->byte_den;
 	tx->busy_frac = frac % l->byte_den;
-	to->at[(to->head + to->n++) % l->depth] = (struct flight){*t, tx->busy_ps + l->latency};
+	to->at[(to->head + to->n++) % l->depth] = (struct flight){ *t, tx->busy_ps + l->latency };
 	*tlps += n;
 	chan_pop(from);
 	return bytes;
@@ -288,13 +289,17 @@ static void pcie_link_reset(struct block *b)
 	struct pcie_link *l = (struct pcie_link *)b;
 
 	l->up.head = l->up.n = l->cpl.head = l->cpl.n = l->reg.head = l->reg.n = 0;
-	l->up_lane = l->down_lane = (struct lane){0};
+	l->up_lane = l->down_lane = (struct lane){ 0 };
 	l->up_flying = l->down_flying = 0;
 }
 
 const struct block_class pcie_link_class = {
-	.name = "pcie_link", .impl = "c", .size = sizeof(struct pcie_link),
+	.name = "pcie_link",
+	.impl = "c",
+	.size = sizeof(struct pcie_link),
 	.fields = pcie_link_fields,
 	.doc = "PCI Express link: serialisation, TLP headers, propagation",
-	.build = pcie_link_build, .reset = pcie_link_reset, .step = pcie_link_step,
+	.build = pcie_link_build,
+	.reset = pcie_link_reset,
+	.step = pcie_link_step,
 };

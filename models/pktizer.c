@@ -27,12 +27,12 @@ enum { REQ, RSP, ENGINES };
 /* A packet under construction. */
 struct pkt_slot {
 	uint32_t buf;
-	uint32_t job;		/* sequence number of its job in the engine */
-	uint32_t tag, qpi;	/* of the job */
-	uint32_t op;		/* row to mark with PAYLOAD, or OP_NONE */
-	uint32_t reads;		/* outstanding */
-	uint32_t len;		/* payload bytes */
-	bool is_formed;		/* all reads are issued */
+	uint32_t job;      /* sequence number of its job in the engine */
+	uint32_t tag, qpi; /* of the job */
+	uint32_t op;       /* row to mark with PAYLOAD, or OP_NONE */
+	uint32_t reads;    /* outstanding */
+	uint32_t len;      /* payload bytes */
+	bool is_formed;    /* all reads are issued */
 	bool is_run_last;
 	uint8_t status;
 };
@@ -40,16 +40,16 @@ struct pkt_slot {
 struct engine {
 	struct tx_job job;
 	bool has_job, is_forming;
-	uint32_t seq;		/* of 'job', from 1 */
-	uint32_t failed;	/* job whose packets are dropped, or NO_JOB */
-	uint32_t off, n_pkt;	/* of the job: payload bytes and packets formed */
-	uint32_t left;		/* payload bytes of the packet being formed not asked for yet */
-	uint32_t to;		/* where they go in its buffer */
-	uint32_t seg, seg_pos;	/* data segment and byte in it that come next */
-	uint64_t free_cyc;	/* the engine is busy until then */
+	uint32_t seq;          /* of 'job', from 1 */
+	uint32_t failed;       /* job whose packets are dropped, or NO_JOB */
+	uint32_t off, n_pkt;   /* of the job: payload bytes and packets formed */
+	uint32_t left;         /* payload bytes of the packet being formed not asked for yet */
+	uint32_t to;           /* where they go in its buffer */
+	uint32_t seg, seg_pos; /* data segment and byte in it that come next */
+	uint64_t free_cyc;     /* the engine is busy until then */
 	struct pkt_slot slot[MAX_FLIGHT];
 	uint32_t first, n, n_whole; /* ring of slots; n_whole from the first on have all bytes */
-	uint32_t bytes;		/* payload of the packets in the ring */
+	uint32_t bytes;             /* payload of the packets in the ring */
 	struct pool *pool;
 };
 
@@ -62,8 +62,8 @@ struct pktizer {
 	struct chan *req_job, *rsp_job, *dma_rsp, *req_done, *rsp_done, *dma_req, *pkt;
 	/* state */
 	struct engine engine[ENGINES];
-	uint32_t *no_ack;	/* by QP: packets since the last one with AckReq */
-	uint32_t *next_psn;	/* by QP: behind the last job */
+	uint32_t *no_ack;   /* by QP: packets since the last one with AckReq */
+	uint32_t *next_psn; /* by QP: behind the last job */
 	uint64_t out_free_cyc;
 	bool is_rsp_form_turn, is_rsp_emit_turn;
 	uint32_t req_flight, rsp_flight;
@@ -77,9 +77,10 @@ static const struct field pktizer_fields[] = {
 		    "documented: open RNIC RTL, 512-bit datapath"),
 	PARAM(T, inflight, 64, 1, MAX_FLIGHT, "pkt", "packets under construction in each engine",
 	      "declared: 100 Gb/s x 1 us of payload reads at an MTU of 256 B takes 49"),
-	PARAM_BYTES(T, inflight_b, 32 * KIB, 4 * KIB, 16 * MIB,
-		    "payload of the packets under construction in each engine",
-		    "declared: 126 Gb/s x 2 us; more only queues in front of other readers of the host"),
+	PARAM_BYTES(
+		T, inflight_b, 32 * KIB, 4 * KIB, 16 * MIB,
+		"payload of the packets under construction in each engine",
+		"declared: 126 Gb/s x 2 us; more only queues in front of other readers of the host"),
 	PARAM(T, hdr_cyc, 1, 1, 1024, "cyc", "cycles that an engine takes for a packet's headers",
 	      "declared"),
 	PARAM(T, req_packets, 512, 2, 65536, "pkt", "packet buffers for requests",
@@ -111,7 +112,10 @@ static const struct field pktizer_fields[] = {
 };
 #undef T
 
-static const struct nic *nic_of(const struct pktizer *z) { return z->b.env; }
+static const struct nic *nic_of(const struct pktizer *z)
+{
+	return z->b.env;
+}
 
 static void pktizer_build(struct block *b)
 {
@@ -206,8 +210,8 @@ static void set_marks(struct pktizer *z, struct engine *e, struct packet *p, str
 
 	*(is_response ? &p->rsp_op : &p->op) = j->op;
 	/* A retry's pass begins where the job does not follow the QP's last one. */
-	p->is_msg_first = e->n_pkt == 0 &&
-			  (j->is_first || (j->is_retry && j->psn != z->next_psn[j->qpi]));
+	p->is_msg_first =
+		e->n_pkt == 0 && (j->is_first || (j->is_retry && j->psn != z->next_psn[j->qpi]));
 	p->is_msg_last = at->is_last;
 	if (at->is_last && !is_response && !j->is_retry && !j->is_inline && at->len)
 		s->op = j->op;
@@ -226,9 +230,11 @@ static void begin_packet(struct pktizer *z, struct engine *e)
 	struct packet *p;
 	bool ack_req;
 
-	*s = (struct pkt_slot){
-		.buf = pool_alloc(e->pool), .job = e->seq, .tag = j->tag, .qpi = j->qpi,
-		.is_run_last = at.is_run_last };
+	*s = (struct pkt_slot){ .buf = pool_alloc(e->pool),
+				.job = e->seq,
+				.tag = j->tag,
+				.qpi = j->qpi,
+				.is_run_last = at.is_run_last };
 	p = buf_data(z->b.sim, s->buf);
 	ack_req = pktizer_ack_req(j, &at, qp->type, z->ack_req_every, z->read_ack_req,
 				  &z->no_ack[j->qpi]);
@@ -259,11 +265,16 @@ static void read_piece(struct pktizer *z, struct engine *e)
 	const struct tx_job *j = &e->job;
 	struct pkt_slot *s = slot_at(z, e, e->n - 1);
 	struct dma_req r = {
-		.addr = j->raddr + (e->off - e->left), .key = j->rkey, .len = e->left,
-		.buf = s->buf, .off = e->to,
+		.addr = j->raddr + (e->off - e->left),
+		.key = j->rkey,
+		.len = e->left,
+		.buf = s->buf,
+		.off = e->to,
 		.tag = (uint32_t)(e - z->engine) * MAX_FLIGHT + (uint32_t)(s - e->slot),
-		.pd = nic_of(z)->qp[j->qpi].pd, .access = ACCESS_REMOTE_READ,
-		.cls = DMA_PAYLOAD_READ, .op = OP_NONE,
+		.pd = nic_of(z)->qp[j->qpi].pd,
+		.access = ACCESS_REMOTE_READ,
+		.cls = DMA_PAYLOAD_READ,
+		.op = OP_NONE,
 	};
 
 	if (e == &z->engine[REQ]) {
@@ -328,7 +339,7 @@ static uint64_t form(struct pktizer *z, struct engine *e, struct chan *jobs, boo
 		if (now < e->free_cyc)
 			return e->free_cyc;
 		if (e->n == z->inflight || e->bytes >= z->inflight_b)
-			return CYCLE_NEVER;	/* emit() goes first and makes room */
+			return CYCLE_NEVER; /* emit() goes first and makes room */
 		if (!pool_can_alloc(e->pool))
 			return pool_stall(e->pool);
 		begin_packet(z, e);
@@ -361,8 +372,8 @@ static void drop_first(struct pktizer *z, struct engine *e)
 
 static void push_done(struct chan *done, const struct pkt_slot *s)
 {
-	job_done_push(done, &(struct job_done){
-		.tag = s->tag, .qpi = s->qpi, .status = s->status });
+	job_done_push(done,
+		      &(struct job_done){ .tag = s->tag, .qpi = s->qpi, .status = s->status });
 }
 
 /* The payload of the engine's first packet could not be read: the rest of its job is dropped. */
@@ -428,7 +439,7 @@ static bool emit(struct pktizer *z, struct engine *e, struct chan *done)
 		return false;
 	}
 	if (o == FAIL) {
-		fail_job(z, e, done);	/* the packet itself is dropped with its job */
+		fail_job(z, e, done); /* the packet itself is dropped with its job */
 		return true;
 	}
 	if (!chan_can_push(z->pkt)) {
@@ -499,7 +510,12 @@ static uint64_t pktizer_step(struct block *b)
 }
 
 const struct block_class pktizer_class = {
-	.name = "pktizer", .impl = "c", .size = sizeof(struct pktizer), .fields = pktizer_fields,
+	.name = "pktizer",
+	.impl = "c",
+	.size = sizeof(struct pktizer),
+	.fields = pktizer_fields,
 	.doc = "cuts messages into packets: headers, payload reads, ICRC",
-	.build = pktizer_build, .reset = pktizer_reset, .step = pktizer_step,
+	.build = pktizer_build,
+	.reset = pktizer_reset,
+	.step = pktizer_step,
 };

@@ -12,9 +12,9 @@
 /* Place of one packet in its job. */
 struct pkt_place {
 	uint32_t psn;
-	uint32_t len;		/* payload bytes */
-	bool is_first, is_last;	/* of the message */
-	bool is_run_last;	/* of the job */
+	uint32_t len;           /* payload bytes */
+	bool is_first, is_last; /* of the message */
+	bool is_run_last;       /* of the job */
 };
 
 /* The packet that starts 'off' payload bytes into the job, the n-th (from 0); path MTU 'mtu'. */

@@ -19,25 +19,32 @@ struct pkt_place pktizer_place(const struct tx_job *j, uint32_t off, uint32_t n,
 
 /* Operations by place. */
 struct operations {
-	uint8_t plain[4];	/* Middle, First, Last, Only: by OPCODE_FIRST | OPCODE_LAST */
+	uint8_t plain[4];             /* Middle, First, Last, Only: by OPCODE_FIRST | OPCODE_LAST */
 	uint8_t last_more, only_more; /* with immediate data or a key to invalidate */
 };
-#define SAME(op) { { op, op, op, op }, op, op }
+#define SAME(op) \
+	{ \
+		{ op, op, op, op }, op, op \
+	}
 static const struct operations operations[] = {
 	[JOB_SEND] = { { IB_SEND_MIDDLE, IB_SEND_FIRST, IB_SEND_LAST, IB_SEND_ONLY },
-		       IB_SEND_LAST_IMM, IB_SEND_ONLY_IMM },
+		       IB_SEND_LAST_IMM,
+		       IB_SEND_ONLY_IMM },
 	[JOB_SEND_INV] = { { IB_SEND_MIDDLE, IB_SEND_FIRST, IB_SEND_LAST_INV, IB_SEND_ONLY_INV },
-			   IB_SEND_LAST_INV, IB_SEND_ONLY_INV },
+			   IB_SEND_LAST_INV,
+			   IB_SEND_ONLY_INV },
 	[JOB_WRITE] = { { IB_WRITE_MIDDLE, IB_WRITE_FIRST, IB_WRITE_LAST, IB_WRITE_ONLY },
-			IB_WRITE_LAST_IMM, IB_WRITE_ONLY_IMM },
+			IB_WRITE_LAST_IMM,
+			IB_WRITE_ONLY_IMM },
 	[JOB_READ_REQ] = SAME(IB_READ_REQUEST),
 	[JOB_CMP_SWAP] = SAME(IB_CMP_SWAP),
 	[JOB_FETCH_ADD] = SAME(IB_FETCH_ADD),
 	[JOB_FLUSH] = SAME(IB_FLUSH),
 	[JOB_ATOMIC_WRITE] = SAME(IB_ATOMIC_WRITE),
-	[JOB_READ_RSP] = { { IB_READ_RSP_MIDDLE, IB_READ_RSP_FIRST,
-			     IB_READ_RSP_LAST, IB_READ_RSP_ONLY },
-			   IB_READ_RSP_LAST, IB_READ_RSP_ONLY },
+	[JOB_READ_RSP] = { { IB_READ_RSP_MIDDLE, IB_READ_RSP_FIRST, IB_READ_RSP_LAST,
+			     IB_READ_RSP_ONLY },
+			   IB_READ_RSP_LAST,
+			   IB_READ_RSP_ONLY },
 	[JOB_ATOMIC_ACK] = SAME(IB_ATOMIC_ACK),
 };
 
@@ -57,7 +64,8 @@ uint8_t pktizer_opcode(const struct tx_job *j, const struct pkt_place *at, uint8
 bool pktizer_ack_req(const struct tx_job *j, const struct pkt_place *at, uint8_t qp_type,
 		     uint32_t every, bool on_read, uint32_t *since)
 {
-	bool want = j->kind == JOB_READ_REQ ? on_read : at->is_last || (j->ack_req && at->is_run_last);
+	bool want =
+		j->kind == JOB_READ_REQ ? on_read : at->is_last || (j->ack_req && at->is_run_last);
 
 	if (j->kind >= JOB_READ_RSP || (qp_type != QP_RC && qp_type != QP_XRC))
 		return false;
@@ -74,7 +82,9 @@ static uint32_t datagram_path(struct qp_attr *qp, const struct nic *nic, const u
 {
 	static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 	struct packet_path path = {
-		.tclass = av[26], .hop_limit = av[27], .flow_label = load_be32(av + 28) & 0xfffff,
+		.tclass = av[26],
+		.hop_limit = av[27],
+		.flow_label = load_be32(av + 28) & 0xfffff,
 		.sport = (uint16_t)load_be32(av + 12),
 		.sl = av[12] & 15,
 	};
@@ -101,25 +111,27 @@ static void add_extended(struct packet *p, const struct nic *nic, const struct q
 	const struct opcode_info *o = &opcode_info[opcode];
 
 	if (opcode_has(o, X_XRCETH))
-		packet_add_xrceth(p, &(struct hdr_xrceth){
-			.xrcsrq = load_be32(wqe + WQE_AV_OFF) & 0xffffff });
+		packet_add_xrceth(p, &(struct hdr_xrceth){ .xrcsrq = load_be32(wqe + WQE_AV_OFF) &
+								     0xffffff });
 	if (opcode_has(o, X_DETH))
-		packet_add_deth(p, &(struct hdr_deth){
-			.qkey = datagram_qkey(load_be32(wqe + WQE_AV_OFF), nic, qp),
-			.srcqp = qp->qpn });
+		packet_add_deth(p,
+				&(struct hdr_deth){
+					.qkey = datagram_qkey(load_be32(wqe + WQE_AV_OFF), nic, qp),
+					.srcqp = qp->qpn });
 	if (opcode_has(o, X_FETH))
-		packet_add_feth(p, &(struct hdr_feth){
-			.sel = j->imm >> 4 & 3, .plt = j->imm & 0xf });
+		packet_add_feth(p,
+				&(struct hdr_feth){ .sel = j->imm >> 4 & 3, .plt = j->imm & 0xf });
 	if (opcode_has(o, X_RETH))
 		packet_add_reth(p, &(struct hdr_reth){
-			.va = j->raddr, .rkey = j->rkey, .dmalen = j->dma_len });
+					   .va = j->raddr, .rkey = j->rkey, .dmalen = j->dma_len });
 	if (opcode_has(o, X_AETH))
-		packet_add_aeth(p, &(struct hdr_aeth){
-			.syndrome = j->syndrome, .msn = j->msn & PSN_MASK });
+		packet_add_aeth(
+			p, &(struct hdr_aeth){ .syndrome = j->syndrome, .msn = j->msn & PSN_MASK });
 	if (opcode_has(o, X_ATOMICETH))
-		packet_add_atomiceth(p, &(struct hdr_atomiceth){
-			.va = j->raddr, .rkey = j->rkey, .swap_add = j->swap_add,
-			.compare = j->compare });
+		packet_add_atomiceth(p, &(struct hdr_atomiceth){ .va = j->raddr,
+								 .rkey = j->rkey,
+								 .swap_add = j->swap_add,
+								 .compare = j->compare });
 	if (opcode_has(o, X_ATOMICACK))
 		packet_add_atomicack(p, &(struct hdr_atomicack){ .original = j->swap_add });
 	if (opcode_has(o, X_IMMDT))
@@ -135,8 +147,12 @@ void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_at
 	bool takes_rq = j->kind == JOB_SEND || j->kind == JOB_SEND_INV ||
 			(j->kind == JOB_WRITE && j->has_imm);
 	struct hdr_bth bth = {
-		.opcode = pktizer_opcode(j, at, qp->type), .migreq = mig_req, .pkey = qp->pkey,
-		.destqp = qp->dest_qpn, .psn = at->psn, .ackreq = ack_req,
+		.opcode = pktizer_opcode(j, at, qp->type),
+		.migreq = mig_req,
+		.pkey = qp->pkey,
+		.destqp = qp->dest_qpn,
+		.psn = at->psn,
+		.ackreq = ack_req,
 		.se = j->solicited && at->is_last && takes_rq,
 	};
 

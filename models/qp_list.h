@@ -15,8 +15,8 @@
 #define QP_LIST_OFF (UINT32_MAX - 1)
 
 struct qp_list {
-	uint32_t *next;		/* by member */
-	uint32_t head, tail, n;	/* head, tail: QP_LIST_END when empty */
+	uint32_t *next;         /* by member */
+	uint32_t head, tail, n; /* head, tail: QP_LIST_END when empty */
 };
 
 /* Make 'l' empty; 'next' has room for members 0 .. n_members - 1 and is kept. */

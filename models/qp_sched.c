@@ -22,13 +22,13 @@
 #include "models/qp_list.h"
 
 struct sched_qp {
-	int64_t deficit;	/* bytes; negative = debt */
-	uint64_t due_ps;	/* rate cap: not before */
-	uint16_t producer;	/* posted up to here */
-	uint16_t index;		/* fetched up to here */
+	int64_t deficit;   /* bytes; negative = debt */
+	uint64_t due_ps;   /* rate cap: not before */
+	uint16_t producer; /* posted up to here */
+	uint16_t index;    /* fetched up to here */
 	bool is_fetching;
-	uint32_t credits;	/* WQEs that may still be fetched */
-	uint32_t later;		/* next on the list of those that wait for their time */
+	uint32_t credits; /* WQEs that may still be fetched */
+	uint32_t later;   /* next on the list of those that wait for their time */
 };
 
 struct qp_sched {
@@ -41,9 +41,9 @@ struct qp_sched {
 	struct sched_qp *qp;
 	struct qp_list ready;
 	uint32_t *links;
-	uint32_t later;		/* earliest of the QPs that wait for their time, or QP_LIST_END */
+	uint32_t later; /* earliest of the QPs that wait for their time, or QP_LIST_END */
 	uint32_t n_ready, n_fetching;
-	uint16_t turn;		/* low bits of the QP last granted, for the wave */
+	uint16_t turn; /* low bits of the QP last granted, for the wave */
 	/* statistics */
 	uint64_t doorbells, stale_doorbells, fetches, wqes, visits_in_debt, max_ready;
 };
@@ -200,9 +200,10 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 {
 	struct sched_qp *q = &s->qp[qpi];
 
-	sq_fetch_push(s->fetch, &(struct sq_fetch){
-		.qpi = qpi, .index = q->index, .n_bb = (uint16_t)(q->producer - q->index),
-		.max_wqe = (uint16_t)q->credits });
+	sq_fetch_push(s->fetch, &(struct sq_fetch){ .qpi = qpi,
+						    .index = q->index,
+						    .n_bb = (uint16_t)(q->producer - q->index),
+						    .max_wqe = (uint16_t)q->credits });
 	q->is_fetching = true;
 	s->n_fetching++;
 	s->turn = (uint16_t)qpi;
@@ -262,7 +263,7 @@ static uint64_t qp_sched_step(struct block *b)
 	uint64_t next = CYCLE_NEVER;
 	bool is_free;
 
-	is_free = visit(s);	/* first: what becomes ready now waits for the next cycle */
+	is_free = visit(s); /* first: what becomes ready now waits for the next cycle */
 	release_due(s);
 	take_fetched(s);
 	take_credit(s);
@@ -277,7 +278,12 @@ static uint64_t qp_sched_step(struct block *b)
 }
 
 const struct block_class qp_sched_class = {
-	.name = "qp_sched", .impl = "c", .size = sizeof(struct qp_sched), .fields = qp_sched_fields,
+	.name = "qp_sched",
+	.impl = "c",
+	.size = sizeof(struct qp_sched),
+	.fields = qp_sched_fields,
 	.doc = "ready send queues, deficit round robin over them, and credits per QP",
-	.build = qp_sched_build, .reset = qp_sched_reset, .step = qp_sched_step,
+	.build = qp_sched_build,
+	.reset = qp_sched_reset,
+	.step = qp_sched_step,
 };

@@ -27,8 +27,8 @@
 /* A request that was taken and not yet answered. */
 struct qpc_wait {
 	struct qpc_req req;
-	uint64_t ready_cyc;	/* when miss is NO_MISS */
-	uint32_t miss;		/* the read that it waits for */
+	uint64_t ready_cyc; /* when miss is NO_MISS */
+	uint32_t miss;      /* the read that it waits for */
 };
 
 /* An outstanding read. */
@@ -40,16 +40,16 @@ struct qpc_miss {
 struct qpc_cache {
 	struct block b;
 	/* parameters */
-	uint8_t sets;		/* index in the list of powers of two, that is the logarithm */
+	uint8_t sets; /* index in the list of powers of two, that is the logarithm */
 	uint8_t ways, hit_cyc;
 	uint32_t queue, max_misses;
 	/* ports */
 	struct chan *req, *rsp, *fill, *fill_rsp;
 	/* state */
 	struct assoc tags;
-	struct qpc_wait *wait;	/* ring of 'queue' */
+	struct qpc_wait *wait; /* ring of 'queue' */
 	uint32_t head;
-	struct qpc_miss *miss;	/* max_misses */
+	struct qpc_miss *miss; /* max_misses */
 	struct pool *pool;
 	/* waves */
 	uint32_t queued, missing, qpi;
@@ -58,8 +58,9 @@ struct qpc_cache {
 	uint64_t requests, hits, misses, merges;
 };
 
-static const char *const set_counts[] = { "1", "2", "4", "8", "16", "32", "64", "128", "256", "512",
-					  "1024", "2048", "4096", "8192", "16384", NULL };
+static const char *const set_counts[] = { "1",    "2",    "4",     "8",   "16",   "32",
+					  "64",   "128",  "256",   "512", "1024", "2048",
+					  "4096", "8192", "16384", NULL };
 
 #define OPEN_RTL "documented: 200 MHz open RNIC, "
 #define T struct qpc_cache
@@ -108,7 +109,7 @@ static bool start_miss(struct qpc_cache *q, uint32_t qpi, uint32_t *miss)
 	uint32_t i = find_miss(q, false, 0);
 
 	if (i == NO_MISS)
-		return false;	/* the next completion wakes the block */
+		return false; /* the next completion wakes the block */
 	if (!chan_can_push(q->fill)) {
 		chan_stall(q->fill);
 		return false;
@@ -234,7 +235,7 @@ static uint64_t qpc_cache_step(struct block *b)
 		return CYCLE_NEVER;
 	if (answered || filled || w->ready_cyc > b->cycle)
 		return max_u64(w->ready_cyc, b->cycle + 1);
-	return CYCLE_NEVER;	/* refused */
+	return CYCLE_NEVER; /* refused */
 }
 
 const struct block_class qpc_cache_class = {

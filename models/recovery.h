@@ -19,9 +19,12 @@
 #include <stdint.h>
 
 enum recovery { RECOVERY_GBN, RECOVERY_SR };
-#define RECOVERY_NAMES { "gbn", "sr", NULL }
+#define RECOVERY_NAMES \
+	{ \
+		"gbn", "sr", NULL \
+	}
 
-#define SACK_WINDOW 128u	/* packets, by default: IRN's bit maps at 40 Gb/s and 24 us */
+#define SACK_WINDOW 128u /* packets, by default: IRN's bit maps at 40 Gb/s and 24 us */
 #define SACK_MAX_WINDOW 512u
 #define SACK_MAX_BYTES (SACK_MAX_WINDOW / 8)
 
@@ -37,7 +40,7 @@ static inline void sack_set(uint8_t *map, uint32_t k)
 
 static inline void sack_clear(uint8_t *map, uint32_t k)
 {
-	map[k / 8] &= (uint8_t)~(1u << k % 8);
+	map[k / 8] &= (uint8_t) ~(1u << k % 8);
 }
 
 /* The smallest power of two that is not below 'window': rings by PSN have this size. */

@@ -13,80 +13,80 @@
 
 #include "models/verbs.h"
 
-#define REC_NONE 0u		/* no record */
-#define REC_INLINE_SEGS 2u	/* segments and dependencies that need no block of their own */
+#define REC_NONE 0u        /* no record */
+#define REC_INLINE_SEGS 2u /* segments and dependencies that need no block of their own */
 #define REC_INLINE_DEPS 2u
 
 /* A segment, and the MR in which its address advances and wraps. */
 struct rec_seg {
 	struct sge s;
-	uint32_t mr;		/* index in the trace, or TRACE_NONE */
+	uint32_t mr; /* index in the trace, or TRACE_NONE */
 };
 
 /* A record's place among those that wait for a ticket. */
 struct rec_dep {
-	uint32_t ticket;	/* TICKET_NONE when met */
-	uint32_t next;		/* node, see dep_node() */
+	uint32_t ticket; /* TICKET_NONE when met */
+	uint32_t next;   /* node, see dep_node() */
 };
 
 /* A record, compact: a verb with what it acts on resolved to indices of its host. */
 struct rec {
 	/* order among those that can run */
-	uint64_t start_ps;	/* earliest start, once is_ready */
-	uint64_t seq;		/* place in the file */
+	uint64_t start_ps;       /* earliest start, once is_ready */
+	uint64_t seq;            /* place in the file */
 	uint32_t child, sibling; /* heap of ready records */
-	uint32_t next;		/* in its queue */
-	uint32_t inbox;		/* in the list of those whose last dependency was met */
+	uint32_t next;           /* in its queue */
+	uint32_t inbox;          /* in the list of those whose last dependency was met */
 	/* when */
 	uint64_t at_ps, delay_ps;
-	uint64_t wait_ps;	/* when the last dependency was met, or the record was read */
-	uint16_t n_wait, n_dep;	/* dependencies not met; all */
+	uint64_t wait_ps;       /* when the last dependency was met, or the record was read */
+	uint16_t n_wait, n_dep; /* dependencies not met; all */
 	bool is_used;
-	bool is_here;		/* the workload has it */
-	bool is_inboxed;	/* it is in its host's inbox */
-	bool is_ready;		/* start_ps is known */
-	bool is_parked;		/* a receive that waits for room */
+	bool is_here;    /* the workload has it */
+	bool is_inboxed; /* it is in its host's inbox */
+	bool is_ready;   /* start_ps is known */
+	bool is_parked;  /* a receive that waits for room */
 	/* what */
-	uint8_t kind;		/* enum rec_kind (trace.h) */
-	uint8_t opcode;		/* enum wr_opcode */
+	uint8_t kind;   /* enum rec_kind (trace.h) */
+	uint8_t opcode; /* enum wr_opcode */
 	uint8_t n_seg;
-	uint8_t state;		/* MODIFY_QP: enum qp_state */
-	uint8_t mem_byte;	/* MEM without bytes: what is stored */
-	uint32_t flags;		/* WR_* */
+	uint8_t state;    /* MODIFY_QP: enum qp_state */
+	uint8_t mem_byte; /* MEM without bytes: what is stored */
+	uint32_t flags;   /* WR_* */
 	uint32_t line;
 	uint32_t host;
-	uint32_t qpi;		/* RECV: receive queue (verbs.h) */
+	uint32_t qpi;                       /* RECV: receive queue (verbs.h) */
 	uint32_t dest_host, dest_qpn, qkey; /* UD */
-	uint32_t mr, rmr;	/* indices in the trace; rmr TRACE_NONE: raddr does not wrap */
-	uint32_t mw;		/* index in the trace; BIND_MW, whose region is mr */
+	uint32_t mr, rmr; /* indices in the trace; rmr TRACE_NONE: raddr does not wrap */
+	uint32_t mw;      /* index in the trace; BIND_MW, whose region is mr */
 	uint8_t bind_access;
 	uint32_t ticket;
 	uint32_t imm, inv_key, rkey;
 	uint64_t id, wr_id;
 	uint64_t raddr, compare_add, swap;
-	uint64_t repeat, done;	/* posts wanted, made */
+	uint64_t repeat, done; /* posts wanted, made */
 	uint64_t window, stride, rstride;
 	uint64_t mem_va, mem_len;
-	uint8_t *mem_bytes;	/* owned; NULL = mem_byte all over */
+	uint8_t *mem_bytes; /* owned; NULL = mem_byte all over */
 	struct rec_seg *seg;
 	struct rec_dep *dep;
 	struct rec_seg seg0[REC_INLINE_SEGS];
 	struct rec_dep dep0[REC_INLINE_DEPS];
-	void *ext;		/* room for more of both, kept with the slot */
+	void *ext; /* room for more of both, kept with the slot */
 	size_t ext_size;
-	uint64_t usable_ps;	/* of a free slot */
+	uint64_t usable_ps; /* of a free slot */
 };
 
 /* A record's completions, until the last has been polled. */
 struct ticket {
 	uint64_t id;
-	uint64_t left;		/* completions still to come */
+	uint64_t left; /* completions still to come */
 	uint32_t host;
-	uint32_t waiters;	/* first node, 0 = none */
-	uint32_t live;		/* place in the host's list */
-	uint32_t expect;	/* first `expect` about it in recs.expects, or TICKET_NONE */
-	uint32_t late;		/* first of those read after it: index in trace->expects + 1 */
-	uint32_t link;		/* next free + 1 */
+	uint32_t waiters; /* first node, 0 = none */
+	uint32_t live;    /* place in the host's list */
+	uint32_t expect;  /* first `expect` about it in recs.expects, or TICKET_NONE */
+	uint32_t late;    /* first of those read after it: index in trace->expects + 1 */
+	uint32_t link;    /* next free + 1 */
 };
 
 /*
@@ -106,26 +106,26 @@ struct recs {
 	uint32_t n_slots, cap_chunks;
 	uint32_t free_head, free_tail; /* oldest first */
 	uint32_t in_use;
-	uint32_t window;	/* records at most */
+	uint32_t window; /* records at most */
 	uint64_t next_seq;
 	struct ticket *tickets;
 	uint32_t n_tickets, cap_tickets, free_ticket;
-	struct live_list *live;	/* a host */
+	struct live_list *live; /* a host */
 	uint32_t n_hosts;
-	uint32_t *expects;	/* indices in trace->expects of those about an id, by host and id */
+	uint32_t *expects; /* indices in trace->expects of those about an id, by host and id */
 	uint32_t n_expects;
-	uint32_t *expect_at;	/* a host: the first of them whose id has not been read yet */
-	uint32_t *late;		/* pipes: next `expect` of the same record + 1, by index in trace */
-	uint32_t n_known;	/* of trace->expects, looked at */
-	struct block *feed;	/* to be woken when a record goes; NULL until it is built */
-	bool is_starved;	/* the feed waits for room */
+	uint32_t *expect_at; /* a host: the first of them whose id has not been read yet */
+	uint32_t *late;      /* pipes: next `expect` of the same record + 1, by index in trace */
+	uint32_t n_known;    /* of trace->expects, looked at */
+	struct block *feed;  /* to be woken when a record goes; NULL until it is built */
+	bool is_starved;     /* the feed waits for room */
 };
 
 /* What became of one work request of a ticket. */
 enum outcome {
-	OUTCOME_COMPLETED,	/* a completion of its own */
-	OUTCOME_COVERED,	/* unsignaled: a later completion tells that it is done */
-	OUTCOME_REFUSED		/* the post returned an error */
+	OUTCOME_COMPLETED, /* a completion of its own */
+	OUTCOME_COVERED,   /* unsignaled: a later completion tells that it is done */
+	OUTCOME_REFUSED    /* the post returned an error */
 };
 
 void recs_init(struct recs *r, uint32_t n_hosts);

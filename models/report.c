@@ -14,7 +14,7 @@ __extension__ typedef unsigned __int128 u128;
 #define P50_PPM 500000u
 #define P99_PPM 990000u
 #define TEXT 24u
-#define MAX_COLUMNS 6u	/* operations beside each other in the table of stages */
+#define MAX_COLUMNS 6u /* operations beside each other in the table of stages */
 
 static void take(struct oplog_sink *s, const struct op_row *row)
 {

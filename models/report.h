@@ -17,13 +17,13 @@
 /* Requests of one operation. Latencies, bytes and stages are those of successful ones. */
 struct report_op {
 	uint64_t n, errors, bytes;
-	uint64_t first_ps, last_ps;	/* first post, last poll */
+	uint64_t first_ps, last_ps;       /* first post, last poll */
 	uint64_t stage_ps[REPORT_STAGES]; /* sums; that of stage_ps is the sum of latencies */
 	struct hist latency;
 };
 
 struct report {
-	struct oplog_sink sink;		/* attach it to the oplog */
+	struct oplog_sink sink; /* attach it to the oplog */
 	struct report_op ops[WR_OPCODES];
 	uint64_t recvs, recv_errors, recv_b;
 };

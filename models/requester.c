@@ -52,10 +52,11 @@ static const struct field requester_fields[] = {
 	      "declared: IRN, SIGCOMM 2018, has one, other NICs none"),
 	PARAM_TIME(T, react_delay, 0, 0, PS_PER_MS, "from a NAK of a gap to sending again",
 		   "declared; Lumina measured 2 to 6 us with ConnectX-5 and 6 Dx"),
-	PARAM_ENUM(T, rto, RTO_FIXED, rto_names,
-		   "ACK timeout: the QP's; rto_min or rto_max by packets in flight; 1, 2, 4, 8 times "
-		   "rto_min; or by round trips, within rto_min and rto_max",
-		   "documented: IBTA vol. 1 9.7.6.1.3; adaptive ones: IRN, ConnectX-5, RFC 6298"),
+	PARAM_ENUM(
+		T, rto, RTO_FIXED, rto_names,
+		"ACK timeout: the QP's; rto_min or rto_max by packets in flight; 1, 2, 4, 8 times "
+		"rto_min; or by round trips, within rto_min and rto_max",
+		"documented: IBTA vol. 1 9.7.6.1.3; adaptive ones: IRN, ConnectX-5, RFC 6298"),
 	PARAM_TIME(T, rto_min, 100 * PS_PER_US, PS_PER_US, PS_PER_S,
 		   "adaptive timeout: the shortest", "documented: IRN's RTO_low; ConnectX-5: 2 ms"),
 	PARAM_TIME(T, rto_max, 320 * PS_PER_US, PS_PER_US, PS_PER_S,
@@ -242,15 +243,14 @@ static bool returns_data(const struct req_wqe *w)
 
 static void push_cqe(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint8_t syndrome)
 {
-	cqe_req_push(r->cqe,
-		     &(struct cqe_req){ .qpi = qpi,
-					.cqi = req_attr(r, qpi)->scq,
-					.byte_cnt = returns_data(w) ? w->w.len : 0,
-					.op = w->w.op,
-					.wqe_counter = w->w.index,
-					.opcode = syndrome ? CQE_REQ_ERR : CQE_REQ,
-					.syndrome = syndrome,
-					.wqe_opcode = w->w.opcode });
+	cqe_req_push(r->cqe, &(struct cqe_req){ .qpi = qpi,
+						.cqi = req_attr(r, qpi)->scq,
+						.byte_cnt = returns_data(w) ? w->w.len : 0,
+						.op = w->w.op,
+						.wqe_counter = w->w.index,
+						.opcode = syndrome ? CQE_REQ_ERR : CQE_REQ,
+						.syndrome = syndrome,
+						.wqe_opcode = w->w.opcode });
 }
 
 /* Complete one WQE of the QP whose turn it is: completion entry, credit, buffer. */
@@ -260,7 +260,7 @@ static uint64_t retire(struct requester *r)
 	struct req_qp *q;
 	struct req_wqe *w;
 	uint8_t syndrome = 0;
-	bool is_news;	/* for the responder */
+	bool is_news; /* for the responder */
 
 	if (!r->retire.n)
 		return CYCLE_NEVER;
@@ -315,10 +315,10 @@ static uint64_t requester_step(struct block *b)
 	next = min_u64(next, req_react_step(r));
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));
-	if (is_idle && r->retire.n)	/* a datagram that is done without being sent */
+	if (is_idle && r->retire.n) /* a datagram that is done without being sent */
 		next = b->cycle + 1;
 	r->n_ready = r->ready.n;
-	return min_u64(next, req_timer_step(r));	/* with those that this step started */
+	return min_u64(next, req_timer_step(r)); /* with those that this step started */
 }
 
 const struct block_class requester_class = {

@@ -20,7 +20,7 @@
 #include "models/recovery.h"
 #include "sim/pool.h"
 
-#define REQ_TIMER_LISTS 64u	/* 1..31: ACK times, enum req_rto; 32..63: RNR timer codes */
+#define REQ_TIMER_LISTS 64u /* 1..31: ACK times, enum req_rto; 32..63: RNR timer codes */
 #define REQ_RNR_LIST 32u
 #define REQ_NO_TIMER 0xffu
 
@@ -29,14 +29,14 @@
 
 /* How long the ACK timer runs. */
 enum req_rto { RTO_FIXED, RTO_LOW_HIGH, RTO_DOUBLING, RTO_ESTIMATED };
-#define REQ_RTO_STEPS 4u	/* RTO_DOUBLING: 1, 2, 4, 8 times rto_min */
+#define REQ_RTO_STEPS 4u /* RTO_DOUBLING: 1, 2, 4, 8 times rto_min */
 
 struct req_wqe {
 	struct wqe w;
 	uint32_t first_psn, n_psn; /* valid once issued */
-	uint32_t sge, sge_off;	/* READ, ATOMIC: where the next byte of the response goes */
-	uint32_t n_dma;		/* writes of response data that were not answered */
-	uint8_t syndrome;	/* CQE_SYNDROME_* it will end with; 0 = none */
+	uint32_t sge, sge_off;     /* READ, ATOMIC: where the next byte of the response goes */
+	uint32_t n_dma;            /* writes of response data that were not answered */
+	uint8_t syndrome;          /* CQE_SYNDROME_* it will end with; 0 = none */
 };
 
 struct req_qp {
@@ -45,42 +45,42 @@ struct req_qp {
 	uint32_t head, acked, send, issued, tail;
 	uint32_t fail; /* has_failed: the WQE that ends with an error; nothing from there on is sent
 			*/
-	uint32_t una;		/* oldest PSN not acknowledged */
-	uint32_t send_psn;	/* next to send; send_psn == una whenever nothing is in flight */
-	uint32_t top_psn;	/* behind the highest PSN ever sent */
+	uint32_t una;  /* oldest PSN not acknowledged */
+	uint32_t send_psn; /* next to send; send_psn == una whenever nothing is in flight */
+	uint32_t top_psn;  /* behind the highest PSN ever sent */
 	uint32_t done_psn; /* behind the highest PSN that the packetizer reported as sent since the
 			      last restart */
-	uint32_t restart_psn;	/* where the current pass started */
-	uint32_t n_rd_atomic;	/* READs and ATOMICs issued and not answered */
-	uint32_t n_writing;	/* READs and ATOMICs with response data on the way to memory */
-	uint32_t ssn, lsn; /* sequence number of the message issued last; the limit (end-to-end
+	uint32_t restart_psn; /* where the current pass started */
+	uint32_t n_rd_atomic; /* READs and ATOMICs issued and not answered */
+	uint32_t n_writing;   /* READs and ATOMICs with response data on the way to memory */
+	uint32_t ssn, lsn;    /* sequence number of the message issued last; the limit (end-to-end
 			      credits) */
 	uint8_t retry_left, rnr_left;
-	uint8_t pass;		/* counts restarts: part of the job tag */
-	uint8_t timer;		/* list it is on, or REQ_NO_TIMER */
-	bool is_unlimited;	/* the peer does not do end-to-end credits */
-	bool is_draining;	/* no message is begun (SQD) */
-	bool is_silent;		/* no completions: the QP was reset */
-	bool is_local_busy;	/* the mpt_unit works for the WQE at 'send' */
+	uint8_t pass;       /* counts restarts: part of the job tag */
+	uint8_t timer;      /* list it is on, or REQ_NO_TIMER */
+	bool is_unlimited;  /* the peer does not do end-to-end credits */
+	bool is_draining;   /* no message is begun (SQD) */
+	bool is_silent;     /* no completions: the QP was reset */
+	bool is_local_busy; /* the mpt_unit works for the WQE at 'send' */
 	bool is_rnr_wait, is_retrying, has_failed, is_error;
-	bool is_unacked;	/* unreliable: a message is done when it was sent */
+	bool is_unacked;                 /* unreliable: a message is done when it was sent */
 	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
 	uint64_t deadline_ps;
-	uint8_t backoff;	/* timeouts since something was acknowledged, as far as they count */
+	uint8_t backoff; /* timeouts since something was acknowledged, as far as they count */
 	/* RTO_ESTIMATED (RFC 6298, without its clock granularity) */
 	bool is_rtt_timed;
-	uint32_t rtt_psn;	/* the sample ends when all before it is acknowledged */
+	uint32_t rtt_psn; /* the sample ends when all before it is acknowledged */
 	uint64_t rtt_from_ps, srtt_ps, rttvar_ps;
 	/* a NAK that is not acted on yet */
 	uint32_t react_psn;
 	uint64_t react_ps;
 	/* selective repeat: new packets never go back, send_psn == top_psn until something fails */
-	uint8_t *sacked;	/* bit map by PSN: the peer has it, from cum on */
-	uint32_t cum;		/* the peer has all before it (una, or past unanswered READs) */
-	uint32_t high;		/* behind the highest PSN that it has */
+	uint8_t *sacked;         /* bit map by PSN: the peer has it, from cum on */
+	uint32_t cum;            /* the peer has all before it (una, or past unanswered READs) */
+	uint32_t high;           /* behind the highest PSN that it has */
 	uint32_t re_psn, re_end; /* to be sent again: what is not in 'sacked' of these */
-	uint32_t re_pos;	/* WQE of re_psn, or one before it */
-	bool is_head_lost;	/* so is the packet at una, or the response to it */
+	uint32_t re_pos;         /* WQE of re_psn, or one before it */
+	bool is_head_lost;       /* so is the packet at una, or the response to it */
 };
 
 /* PSNs of one message that go out in one job. */
@@ -113,19 +113,21 @@ struct requester {
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
-	struct qp_list ready;	/* QPs that can send */
-	struct qp_list retire;	/* QPs whose oldest WQE is finished */
-	struct qp_list react;	/* QPs with a NAK that is not acted on yet */
+	struct qp_list ready;  /* QPs that can send */
+	struct qp_list retire; /* QPs whose oldest WQE is finished */
+	struct qp_list react;  /* QPs with a NAK that is not acted on yet */
 	uint32_t *ready_links, *retire_links, *react_links;
-	uint32_t flight;	/* packets of a QP in flight: the smallest of the limits */
-	uint32_t sr_mask;	/* bits of a map of packets, less 1 */
+	uint32_t flight;  /* packets of a QP in flight: the smallest of the limits */
+	uint32_t sr_mask; /* bits of a map of packets, less 1 */
 	struct req_scatter scatter;
 	struct req_write *write;
-	uint32_t free_write;	/* first free one, 'writes' when none */
+	uint32_t free_write; /* first free one, 'writes' when none */
 	struct pool *atomic_pool;
-	struct { uint32_t head, tail; } timer[REQ_TIMER_LISTS];
-	uint64_t timers_used;	/* bit per list that is not empty */
-	uint64_t told_cyc;	/* behind the cycle in which the responder was told something */
+	struct {
+		uint32_t head, tail;
+	} timer[REQ_TIMER_LISTS];
+	uint64_t timers_used; /* bit per list that is not empty */
+	uint64_t told_cyc;    /* behind the cycle in which the responder was told something */
 	uint32_t n_ready, n_held;
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
@@ -153,12 +155,12 @@ static inline bool pos_before(uint32_t a, uint32_t b)
 
 /* What a send WQE opcode needs. */
 struct req_op {
-	uint8_t types;		/* bit 1 << enum qp_type for each that has it; others refuse it */
-	uint8_t kind;		/* enum job_kind */
+	uint8_t types; /* bit 1 << enum qp_type for each that has it; others refuse it */
+	uint8_t kind;  /* enum job_kind */
 	bool has_imm;
-	bool takes_rq;		/* consumes a receive WQE of the peer */
-	bool is_answered;	/* READ, ATOMIC, FLUSH: ends by its response, not by an ACK */
-	bool is_local;		/* no packet: the mpt_unit does it */
+	bool takes_rq;    /* consumes a receive WQE of the peer */
+	bool is_answered; /* READ, ATOMIC, FLUSH: ends by its response, not by an ACK */
+	bool is_local;    /* no packet: the mpt_unit does it */
 };
 const struct req_op *req_op_of(const struct req_wqe *w);
 

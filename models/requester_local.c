@@ -25,7 +25,7 @@ uint64_t req_send_local(struct requester *r)
 						 .pd = req_attr(r, qpi)->pd,
 						 .access = (uint8_t)w->w.compare,
 						 .is_bind = w->w.opcode == MLX5_OPCODE_BIND_MW });
-	w->n_dma++;	/* keeps the WQE until the answer */
+	w->n_dma++; /* keeps the WQE until the answer */
 	q->is_local_busy = true;
 	qp_list_take(&r->ready);
 	return r->ready.n ? r->b.cycle + 1 : CYCLE_NEVER;

@@ -16,9 +16,8 @@
 #define ATOMIC_BYTES 8u
 
 /* Completion syndrome by NAK code; 0 = not an end, but a gap to fill. */
-static const uint8_t nak_syndromes[] = {
-	0, CQE_SYNDROME_REMOTE_INVAL_REQ, CQE_SYNDROME_REMOTE_ACCESS, CQE_SYNDROME_REMOTE_OP
-};
+static const uint8_t nak_syndromes[] = { 0, CQE_SYNDROME_REMOTE_INVAL_REQ,
+					 CQE_SYNDROME_REMOTE_ACCESS, CQE_SYNDROME_REMOTE_OP };
 
 static bool in_flight(const struct req_qp *q, uint32_t psn)
 {
@@ -124,7 +123,7 @@ static void take_rnr_nak(struct requester *r, uint32_t qpi, uint32_t code)
 		req_fail(r, qpi, q->acked, CQE_SYNDROME_RNR_RETRY_EXC);
 		return;
 	}
-	if (req_attr(r, qpi)->rnr_retry != 7)	/* 7 = without end */
+	if (req_attr(r, qpi)->rnr_retry != 7) /* 7 = without end */
 		q->rnr_left--;
 	q->is_rnr_wait = true;
 	req_go_back(r, qpi);
@@ -228,8 +227,12 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 	struct req_scatter *s = &r->scatter;
 	struct req_wqe *w = req_wqe(q, q->acked);
 
-	*s = (struct req_scatter){ true, m->qpi, q->acked, m->buf,
-				   (uint32_t)offsetof(struct packet, data) + m->payload, m->len };
+	*s = (struct req_scatter){ true,
+				   m->qpi,
+				   q->acked,
+				   m->buf,
+				   (uint32_t)offsetof(struct packet, data) + m->payload,
+				   m->len };
 	if (!is_atomic(w)) {
 		buf_ref(r->b.sim, m->buf);
 	} else {
@@ -247,7 +250,7 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 	}
 	progressed(r, m->qpi);
 	if (r->recovery == RECOVERY_SR && psn_diff(q->cum, q->una) > 0)
-		req_acknowledge(r, m->qpi, q->cum);	/* what was acknowledged behind it */
+		req_acknowledge(r, m->qpi, q->cum); /* what was acknowledged behind it */
 	if (s->left == 0) {
 		s->is_busy = false;
 		buf_unref(&r->b, s->buf);

@@ -105,7 +105,7 @@ static bool find_hole(const struct requester *r, struct req_qp *q)
 		} else if (q->re_psn == w->first_psn && !is_sacked(r, q, q->re_psn)) {
 			return true;
 		} else {
-			q->re_psn = psn_add(w->first_psn, w->n_psn);	/* the peer has it */
+			q->re_psn = psn_add(w->first_psn, w->n_psn); /* the peer has it */
 		}
 	}
 	return false;

@@ -17,7 +17,7 @@
 
 #define ACK_UNIT_PS (4096 * PS_PER_NS)
 #define RNR_UNIT_PS (10 * PS_PER_US)
-#define RNR_CODE_0 65536u	/* units that code 0 stands for */
+#define RNR_CODE_0 65536u /* units that code 0 stands for */
 
 void req_timer_reset(struct requester *r)
 {

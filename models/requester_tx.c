@@ -85,7 +85,8 @@ static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 
 	w->first_psn = q->send_psn;
 	w->n_psn = (op->is_answered && op->kind != JOB_READ_REQ) || req_is_unsent(r, w)
-		   ? 1 : psn_count(w->w.len, req_attr(r, qpi)->mtu);
+			   ? 1
+			   : psn_count(w->w.len, req_attr(r, qpi)->mtu);
 	q->issued++;
 	q->ssn = psn_add(q->ssn, 1);
 	if (!op->takes_rq)

@@ -46,10 +46,11 @@ static const struct field responder_fields[] = {
 	      "packets that ask for an ACK before a delayed one is sent", "declared"),
 	PARAM_TIME(T, ack_delay, 0, 0, PS_PER_MS, "time that an ACK waits for more to acknowledge",
 		   "declared"),
-	PARAM_ENUM(T, recovery, RECOVERY_GBN, recovery_names,
-		   "what is done with packets behind a gap: go-back-N or selective repeat, the same at "
-		   "both ends",
-		   "documented: IBTA vol. 1 9.7; selective repeat: IRN, SIGCOMM 2018"),
+	PARAM_ENUM(
+		T, recovery, RECOVERY_GBN, recovery_names,
+		"what is done with packets behind a gap: go-back-N or selective repeat, the same at "
+		"both ends",
+		"documented: IBTA vol. 1 9.7; selective repeat: IRN, SIGCOMM 2018"),
 	PARAM(T, sr_window, SACK_WINDOW, 8, SACK_MAX_WINDOW, "pkt",
 	      "selective repeat: PSNs of a QP from the expected one on that are kept",
 	      "documented: IRN, SIGCOMM 2018: bit maps of 128"),
@@ -102,7 +103,8 @@ static const struct field responder_fields[] = {
 	     "packets dropped: QP in error, not a request, or a duplicate no longer known"),
 	STAT(T, duplicates, "pkt", "packets executed before"),
 	STAT(T, gaps, "pkt", "packets ahead of the expected PSN"),
-	STAT(T, placed, "pkt", "of these, written to memory ahead of their turn (selective repeat)"),
+	STAT(T, placed, "pkt",
+	     "of these, written to memory ahead of their turn (selective repeat)"),
 	STAT(T, held, "pkt", "of these, kept in the NIC until their turn (selective repeat)"),
 	STAT(T, acks_sent, "pkt", "ACKs sent"),
 	STAT(T, naks_sent, "pkt", "NAKs sent, RNR NAKs among them"),
@@ -337,10 +339,9 @@ static void ask_xlate(struct responder *r, const struct rsp_ctx *c, uint32_t id)
 			       .access = rsp_class_access[opcode_info[c->m.opcode].op_class] });
 }
 
-static const uint8_t atomic_kinds[RSP_CLASSES] = {
-	[CLASS_ATOMIC] = ATOMIC_RMW, [CLASS_FLUSH] = ATOMIC_TOUCH,
-	[CLASS_ATOMIC_WRITE] = ATOMIC_STORE
-};
+static const uint8_t atomic_kinds[RSP_CLASSES] = { [CLASS_ATOMIC] = ATOMIC_RMW,
+						   [CLASS_FLUSH] = ATOMIC_TOUCH,
+						   [CLASS_ATOMIC_WRITE] = ATOMIC_STORE };
 
 static void ask_atomic(struct responder *r, const struct rsp_ctx *c, uint32_t id)
 {
@@ -413,7 +414,7 @@ static uint64_t responder_step(struct block *b)
 	if (r->want_inval.n)
 		next = min_u64(next, rsp_ask_mpt(r));
 	next = min_u64(next, rsp_flush(r));
-	next = min_u64(next, rsp_commit(r));	/* behind what makes entries */
+	next = min_u64(next, rsp_commit(r)); /* behind what makes entries */
 	next = min_u64(next, report_error(r));
 	next = min_u64(next, rsp_send_job(r));
 	next = min_u64(next, rsp_send_ack(r));

@@ -19,51 +19,51 @@
 #include "sim/pool.h"
 
 #define RSP_CTX_NONE UINT32_MAX
-#define RSP_NO_MESSAGE 0xffu	/* rsp_qp.in_msg: between messages */
+#define RSP_NO_MESSAGE 0xffu /* rsp_qp.in_msg: between messages */
 
 /* Where a context stands. */
 enum rsp_stage {
-	RSP_NEW,	/* not looked at */
-	RSP_RECV,	/* wants a receive WQE, or waits for it */
-	RSP_XLATE,	/* wants its range checked, or waits for it */
-	RSP_INVAL,	/* wants a key invalidated, or waits for it */
-	RSP_READY,	/* checked; READ, ATOMIC: may wait for earlier writes or a free slot */
-	RSP_ATOMIC,	/* wants the atomic unit, or waits for it */
-	RSP_WRITE	/* payload or outcome goes to the commit ring */
+	RSP_NEW,    /* not looked at */
+	RSP_RECV,   /* wants a receive WQE, or waits for it */
+	RSP_XLATE,  /* wants its range checked, or waits for it */
+	RSP_INVAL,  /* wants a key invalidated, or waits for it */
+	RSP_READY,  /* checked; READ, ATOMIC: may wait for earlier writes or a free slot */
+	RSP_ATOMIC, /* wants the atomic unit, or waits for it */
+	RSP_WRITE   /* payload or outcome goes to the commit ring */
 };
 
 /* What becomes of a packet that is not executed. */
 enum rsp_outcome {
 	RSP_EXECUTE,
 	RSP_ACK_AGAIN,
-	RSP_NAK,	/* syndrome 0: nothing to say after all */
-	RSP_PLACE	/* selective repeat: payload is written ahead of its turn, at va */
+	RSP_NAK,  /* syndrome 0: nothing to say after all */
+	RSP_PLACE /* selective repeat: payload is written ahead of its turn, at va */
 };
 
-#define RSP_GRH_BYTES 40u	/* in front of a datagram in its receive buffer */
+#define RSP_GRH_BYTES 40u /* in front of a datagram in its receive buffer */
 
 struct rsp_ctx {
-	struct rx_pkt m;	/* m.buf: BUF_NONE once the last write took the reference */
-	uint32_t next;		/* of the same QP, or free */
-	uint32_t op;		/* oplog row of the request */
+	struct rx_pkt m;                /* m.buf: BUF_NONE once the last write took the reference */
+	uint32_t next;                  /* of the same QP, or free */
+	uint32_t op;                    /* oplog row of the request */
 	uint64_t va, swap_add, compare; /* RETH, AtomicETH */
 	uint32_t rkey, dma_len, imm;
-	uint32_t off, left;	/* payload still to be written: offset in the buffer, bytes */
-	uint32_t grh_left;	/* UD: of the network header in front of it */
-	uint32_t flags_rqpn;	/* UD: as in the CQE */
+	uint32_t off, left;  /* payload still to be written: offset in the buffer, bytes */
+	uint32_t grh_left;   /* UD: of the network header in front of it */
+	uint32_t flags_rqpn; /* UD: as in the CQE */
 	uint32_t at; /* duplicate READ: first packet of its slot asked for; FLUSH: where it reads */
-	uint8_t stage;		/* enum rsp_stage */
-	uint8_t outcome;	/* enum rsp_outcome */
-	uint8_t syndrome;	/* RSP_NAK */
-	uint8_t slot;		/* duplicate READ: its slot */
+	uint8_t stage;    /* enum rsp_stage */
+	uint8_t outcome;  /* enum rsp_outcome */
+	uint8_t syndrome; /* RSP_NAK */
+	uint8_t slot;     /* duplicate READ: its slot */
 	bool is_dup;
-	bool is_placed;		/* its payload was written before its turn */
+	bool is_placed;                   /* its payload was written before its turn */
 	bool is_invalidated, has_bad_key; /* SEND with Invalidate: the key is gone; was none */
 };
 
 /* Selective repeat: a packet behind a gap. */
 struct rsp_held {
-	struct rx_pkt m;	/* m.buf: of hold_pool, or BUF_NONE: the payload was written */
+	struct rx_pkt m; /* m.buf: of hold_pool, or BUF_NONE: the payload was written */
 	uint32_t op, imm;
 	bool is_used;
 };
@@ -74,57 +74,57 @@ struct rsp_slot {
 	uint32_t rkey, len, first_psn, n_psn;
 	uint32_t op;
 	uint32_t start,
-		at; /* packets: where the current pass over the response began, and stands */
-	uint32_t n_jobs;	/* handed over and not reported done */
+		at;      /* packets: where the current pass over the response began, and stands */
+	uint32_t n_jobs; /* handed over and not reported done */
 	uint8_t opcode;
 	bool is_used;
-	bool is_active;		/* on the QP's queue of responses */
-	bool is_answered;	/* all of it was sent at least once */
+	bool is_active;   /* on the QP's queue of responses */
+	bool is_answered; /* all of it was sent at least once */
 };
 
 struct rsp_qp {
-	uint32_t epsn, msn;	/* expected next; messages completed */
-	uint8_t type;		/* enum qp_type */
-	bool is_unacked;	/* unreliable: nothing is acknowledged */
-	bool is_shared;		/* receives come from an SRQ */
-	uint16_t recv_pd;	/* of its receives' keys */
+	uint32_t epsn, msn;              /* expected next; messages completed */
+	uint8_t type;                    /* enum qp_type */
+	bool is_unacked;                 /* unreliable: nothing is acknowledged */
+	bool is_shared;                  /* receives come from an SRQ */
+	uint16_t recv_pd;                /* of its receives' keys */
 	uint32_t commit_psn, commit_msn; /* of the last packet whose effects are final */
 	/* message in progress */
-	uint8_t in_msg;		/* enum op_class, or RSP_NO_MESSAGE */
+	uint8_t in_msg; /* enum op_class, or RSP_NO_MESSAGE */
 	uint64_t va;
 	uint32_t rkey, left, msg_len;
 	/* receive WQE in use */
 	struct rq_rsp recv;
 	uint32_t sge, sge_off;
-	uint64_t room;		/* bytes of it not yet filled */
-	uint16_t rq_free;	/* receive WQEs posted behind it */
+	uint64_t room;    /* bytes of it not yet filled */
+	uint16_t rq_free; /* receive WQEs posted behind it */
 	bool has_recv;
 	/* acknowledgement to be sent */
 	bool is_ack_due, is_ack_now; /* now: neither delay nor count hold it back */
-	uint8_t ack_syndrome;	/* NAK or RNR NAK; 0 = ACK */
+	uint8_t ack_syndrome;        /* NAK or RNR NAK; 0 = ACK */
 	uint32_t ack_psn, ack_msn, ack_count;
 	uint64_t ack_deadline_ps;
-	bool is_nak_sent;	/* for this gap; selective repeat: RNR NAK */
+	bool is_nak_sent;          /* for this gap; selective repeat: RNR NAK */
 	uint32_t nak_psn, nak_msn; /* sequence NAK that waits for nak_delay */
 	uint64_t nak_due_ps;
 	/* selective repeat */
-	struct rsp_held *held;	/* ring by PSN */
+	struct rsp_held *held; /* ring by PSN */
 	uint32_t n_held;
-	bool is_gap_dropped;	/* a packet behind the gap was dropped and not reported */
+	bool is_gap_dropped; /* a packet behind the gap was dropped and not reported */
 	/* failure */
-	bool is_error;		/* nothing more is executed */
-	bool is_failed;		/* what is in the commit ring does not count either */
-	bool is_silent;		/* its receives have no completions */
-	bool is_flushed;	/* no receives are left that were posted before */
-	bool is_flush_wait;	/* the flush asked for the next one */
-	uint8_t recv_syndrome;	/* CQE_SYNDROME_* of the next receive that ends with an error */
+	bool is_error;         /* nothing more is executed */
+	bool is_failed;        /* what is in the commit ring does not count either */
+	bool is_silent;        /* its receives have no completions */
+	bool is_flushed;       /* no receives are left that were posted before */
+	bool is_flush_wait;    /* the flush asked for the next one */
+	uint8_t recv_syndrome; /* CQE_SYNDROME_* of the next receive that ends with an error */
 	/* packets */
 	uint32_t ctx_head, ctx_tail;
-	uint32_t n_commit;	/* entries in the ring */
-	bool is_parked;		/* the packet at ctx_head waits for n_commit == 0 or a slot */
+	uint32_t n_commit; /* entries in the ring */
+	bool is_parked;    /* the packet at ctx_head waits for n_commit == 0 or a slot */
 	/* responses */
 	struct rsp_slot *slot;
-	uint8_t *queue;		/* slots to be answered, in order; a ring of n_slot */
+	uint8_t *queue; /* slots to be answered, in order; a ring of n_slot */
 	uint32_t n_slot, next_slot, q_head, q_len;
 	uint32_t jobs_out;
 };
@@ -132,12 +132,12 @@ struct rsp_qp {
 /* An entry of the commit ring: a write, the end of a packet, or an answer. */
 struct rsp_commit {
 	uint32_t qpi, psn, msn, op;
-	bool is_done;		/* its write, if any, is posted */
-	uint8_t status;		/* of the write */
-	bool is_to_recv;	/* the write goes to a receive WQE's buffer */
-	bool is_end;		/* of a packet: psn and msn are valid */
+	bool is_done;    /* its write, if any, is posted */
+	uint8_t status;  /* of the write */
+	bool is_to_recv; /* the write goes to a receive WQE's buffer */
+	bool is_end;     /* of a packet: psn and msn are valid */
 	bool wants_ack;
-	uint8_t syndrome;	/* NAK to be sent; 0 = none */
+	uint8_t syndrome; /* NAK to be sent; 0 = none */
 	bool has_cqe;
 	struct cqe_req cqe;
 };
@@ -158,20 +158,20 @@ struct responder {
 	struct rsp_qp *qp;
 	struct rsp_ctx *ctx;
 	uint32_t free_ctx;
-	struct qp_list run;	/* QPs whose first packet is to be looked at */
+	struct qp_list run; /* QPs whose first packet is to be looked at */
 	struct qp_list want_recv, want_xlate, want_atomic, want_write, want_inval; /* contexts */
-	struct qp_list acks;	/* QPs with an ACK or NAK that may go */
-	struct qp_list delayed;	/* QPs whose ACK waits for company */
-	struct qp_list naks;	/* QPs whose sequence NAK waits for nak_delay */
-	struct qp_list streams;	/* QPs with responses to send */
-	struct qp_list flush;	/* QPs in error with receives to flush */
-	struct qp_list errors;	/* QPs in error that the requester does not know of */
-	uint32_t *nak_links, *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links, *flush_links,
-		*error_links;
+	struct qp_list acks;    /* QPs with an ACK or NAK that may go */
+	struct qp_list delayed; /* QPs whose ACK waits for company */
+	struct qp_list naks;    /* QPs whose sequence NAK waits for nak_delay */
+	struct qp_list streams; /* QPs with responses to send */
+	struct qp_list flush;   /* QPs in error with receives to flush */
+	struct qp_list errors;  /* QPs in error that the requester does not know of */
+	uint32_t *nak_links, *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links,
+		*flush_links, *error_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
 	struct pool *ack_pool, *grh_pool, *hold_pool;
-	uint32_t sr_mask;	/* entries of rsp_qp.held, less 1 */
+	uint32_t sr_mask; /* entries of rsp_qp.held, less 1 */
 	uint32_t n_held;
 	uint32_t n_ctx;
 	/* statistics */
@@ -198,7 +198,7 @@ extern const uint8_t rsp_class_access[RSP_CLASSES];
 
 /* What differs between the transport services. */
 struct rsp_service {
-	uint8_t transport;	/* of the packets that it takes: IB_RC, ... */
+	uint8_t transport; /* of the packets that it takes: IB_RC, ... */
 	/* Look at a new packet: PSN, sequence, validity. It leaves for a port, or has its end. */
 	void (*begin)(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		      const struct opcode_info *i);
@@ -209,7 +209,7 @@ struct rsp_service {
 		       uint8_t recv_syndrome);
 };
 extern const struct rsp_service rsp_service_uc, rsp_service_ud;
-extern const struct rsp_service *const rsp_services[];	/* by enum qp_type */
+extern const struct rsp_service *const rsp_services[]; /* by enum qp_type */
 
 /* ---- responder.c ---- */
 

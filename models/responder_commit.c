@@ -30,8 +30,11 @@ static void end_recv(struct responder *r, uint32_t qpi, struct rsp_commit *e)
 	struct rsp_qp *q = &r->qp[qpi];
 
 	e->has_cqe = true;
-	e->cqe = (struct cqe_req){ .qpi = qpi, .cqi = rsp_attr(r, qpi)->rcq, .op = q->recv.op,
-				   .wqe_counter = q->recv.index, .opcode = CQE_RESP_ERR };
+	e->cqe = (struct cqe_req){ .qpi = qpi,
+				   .cqi = rsp_attr(r, qpi)->rcq,
+				   .op = q->recv.op,
+				   .wqe_counter = q->recv.index,
+				   .opcode = CQE_RESP_ERR };
 	buf_unref(&r->b, q->recv.buf);
 	q->has_recv = false;
 }

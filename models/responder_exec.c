@@ -12,11 +12,12 @@
 #define MAX_MESSAGE (1u << 31)
 #define ATOMIC_BYTES 8u
 
-const uint8_t rsp_class_access[RSP_CLASSES] = {
-	[CLASS_SEND] = 0, [CLASS_WRITE] = ACCESS_REMOTE_WRITE, [CLASS_READ] = ACCESS_REMOTE_READ,
-	[CLASS_ATOMIC] = ACCESS_REMOTE_ATOMIC, [CLASS_FLUSH] = ACCESS_FLUSH,
-	[CLASS_ATOMIC_WRITE] = ACCESS_REMOTE_WRITE
-};
+const uint8_t rsp_class_access[RSP_CLASSES] = { [CLASS_SEND] = 0,
+						[CLASS_WRITE] = ACCESS_REMOTE_WRITE,
+						[CLASS_READ] = ACCESS_REMOTE_READ,
+						[CLASS_ATOMIC] = ACCESS_REMOTE_ATOMIC,
+						[CLASS_FLUSH] = ACCESS_FLUSH,
+						[CLASS_ATOMIC_WRITE] = ACCESS_REMOTE_WRITE };
 
 void rsp_answer(struct responder *r, struct rsp_ctx *c, enum rsp_outcome outcome, uint8_t syndrome)
 {
@@ -176,7 +177,7 @@ static void start_message(struct rsp_qp *q, const struct rsp_ctx *c, const struc
 	q->in_msg = i->op_class;
 	q->va = c->va;
 	q->rkey = c->rkey;
-	q->left = q->msg_len = c->dma_len;	/* SEND: 0, counted up */
+	q->left = q->msg_len = c->dma_len; /* SEND: 0, counted up */
 }
 
 /*
@@ -331,10 +332,10 @@ static void receiver_not_ready(struct responder *r, struct rsp_ctx *c)
 static const struct rsp_service service_rc = {
 	.transport = IB_RC, .begin = begin, .no_recv = receiver_not_ready, .refuse = rsp_fatal
 };
-const struct rsp_service *const rsp_services[] = {
-	[QP_RC] = &service_rc, [QP_UC] = &rsp_service_uc, [QP_UD] = &rsp_service_ud,
-	[QP_XRC] = &service_rc
-};
+const struct rsp_service *const rsp_services[] = { [QP_RC] = &service_rc,
+						   [QP_UC] = &rsp_service_uc,
+						   [QP_UD] = &rsp_service_ud,
+						   [QP_XRC] = &service_rc };
 
 void rsp_run(struct responder *r, uint32_t qpi)
 {

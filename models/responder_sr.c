@@ -46,7 +46,7 @@ static void keep(struct responder *r, struct rsp_qp *q, const struct rsp_ctx *c,
 {
 	struct rsp_held *h = held_at(r, q, c->m.psn);
 
-	if (h->is_used)		/* within a READ: no such packet was ever sent */
+	if (h->is_used) /* within a READ: no such packet was ever sent */
 		release(r, q, h);
 	*h = (struct rsp_held){ .m = c->m, .op = c->op, .imm = c->imm, .is_used = true };
 	h->m.buf = buf;
@@ -81,7 +81,7 @@ void rsp_sr_hold(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		 const struct opcode_info *i)
 {
 	uint32_t ahead = (uint32_t)psn_diff(c->m.psn, q->epsn);
-	uint8_t syndrome = q->is_nak_sent ? 0 : NAK_SEQUENCE;	/* not after an RNR NAK */
+	uint8_t syndrome = q->is_nak_sent ? 0 : NAK_SEQUENCE; /* not after an RNR NAK */
 
 	if (ahead >= r->sr_window) {
 		r->dropped++;
@@ -115,7 +115,10 @@ bool rsp_sr_next(struct responder *r, struct rsp_ctx *c)
 	if (!q->n_held || q->is_error || !is_held(r, q, q->epsn))
 		return false;
 	h = held_at(r, q, q->epsn);
-	*c = (struct rsp_ctx){ .m = h->m, .next = c->next, .op = h->op, .imm = h->imm,
+	*c = (struct rsp_ctx){ .m = h->m,
+			       .next = c->next,
+			       .op = h->op,
+			       .imm = h->imm,
 			       .is_placed = h->m.buf == BUF_NONE };
 	h->m.buf = BUF_NONE;
 	release(r, q, h);

@@ -202,24 +202,24 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t 
 	uint8_t op_class = opcode_info[s->opcode].op_class;
 	bool is_read = op_class == CLASS_READ;
 
-	tx_job_push(r->job,
-		    &(struct tx_job){ .raddr = s->va + off,
-				      .swap_add = s->result,
-				      .qpi = qpi,
-				      .rkey = s->rkey,
-				      .dma_len = s->len,
-				      .len = is_read ? (uint32_t)min_u64(s->len - off, n * mtu) : 0,
-				      .psn = psn,
-				      .msn = q->commit_msn,
-				      .buf = BUF_NONE,
-				      .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1),
-				      .op = s->op,
-				      .kind = op_class == CLASS_ATOMIC ? JOB_ATOMIC_ACK
-								       : JOB_READ_RSP,
-				      .syndrome = rsp_ack_syndrome(r, qpi),
-				      .is_first = s->at == s->start,
-				      .is_last = s->at + n == s->n_psn,
-				      .is_retry = s->is_answered || s->start });
+	tx_job_push(
+		r->job,
+		&(struct tx_job){ .raddr = s->va + off,
+				  .swap_add = s->result,
+				  .qpi = qpi,
+				  .rkey = s->rkey,
+				  .dma_len = s->len,
+				  .len = is_read ? (uint32_t)min_u64(s->len - off, n * mtu) : 0,
+				  .psn = psn,
+				  .msn = q->commit_msn,
+				  .buf = BUF_NONE,
+				  .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1),
+				  .op = s->op,
+				  .kind = op_class == CLASS_ATOMIC ? JOB_ATOMIC_ACK : JOB_READ_RSP,
+				  .syndrome = rsp_ack_syndrome(r, qpi),
+				  .is_first = s->at == s->start,
+				  .is_last = s->at + n == s->n_psn,
+				  .is_retry = s->is_answered || s->start });
 	s->n_jobs++;
 	q->jobs_out++;
 }

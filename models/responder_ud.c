@@ -14,10 +14,10 @@
 /* Bytes of the packet's network header, which begins at *at; 0 = it has none. */
 static uint32_t network_header(const struct packet *p, const uint8_t **at)
 {
-	static const uint8_t bytes[ENCAPS] = {
-		[ENCAP_IPV4] = IPV4_BYTES, [ENCAP_IPV6] = IPV6_BYTES, [ENCAP_ROCE1] = GRH_BYTES,
-		[ENCAP_IB_GRH] = GRH_BYTES
-	};
+	static const uint8_t bytes[ENCAPS] = { [ENCAP_IPV4] = IPV4_BYTES,
+					       [ENCAP_IPV6] = IPV6_BYTES,
+					       [ENCAP_ROCE1] = GRH_BYTES,
+					       [ENCAP_IB_GRH] = GRH_BYTES };
 	enum encap encap;
 
 	if (encap_of(p, &encap) != DROP_NONE)

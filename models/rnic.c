@@ -36,7 +36,7 @@ static const struct {
 
 struct joint {
 	const char *from, *out, *to, *in;
-	uint32_t depth;		/* messages; latency is one cycle everywhere: a register at each border */
+	uint32_t depth; /* messages; latency is one cycle everywhere: a register at each border */
 };
 
 static const struct joint joints[] = {
@@ -133,20 +133,22 @@ static const struct field nic_fields[] = {
 	PARAM_FREQ(T, clock, 250 * MHZ, 1 * MHZ, 10 * GHZ, "clock of the NIC's blocks", "declared"),
 	PARAM_BOOL(T, fixed_path, 0, "send hop limit 64 and flow label 0, whatever a QP asks for",
 		   "documented: IBTA vol. 1 8.3 takes both from the address vector; rxe does not"),
-	PARAM_BOOL(T, plain_qkey, 0, "send a work request's Q_Key with its high bit set as it is, not the QP's own",
+	PARAM_BOOL(T, plain_qkey, 0,
+		   "send a work request's Q_Key with its high bit set as it is, not the QP's own",
 		   "documented: IBTA vol. 1 10.2.5 takes the QP's; rxe does not"),
-	PARAM_BOOL(T, long_ud, 0, "datagrams over the MTU are taken, use a PSN, succeed and are not sent; off: refused",
-		   "documented: IBTA vol. 1 11.4.1.1 refuses; rxe does not"),
+	PARAM_BOOL(
+		T, long_ud, 0,
+		"datagrams over the MTU are taken, use a PSN, succeed and are not sent; off: refused",
+		"documented: IBTA vol. 1 11.4.1.1 refuses; rxe does not"),
 	PARAM_ENUM(T, encap, NET_ROCE2, encap_names,
 		   "what the port speaks; the same at both ends of a link", "declared"),
 	PARAM_STR(T, profile, "device preset: a name in models/profiles, or a path"),
 	PARAM_STR(T, host, "host of the trace in which the NIC sits"),
 	FIELDS_END
 };
-static const struct field host_fields[] = {
-	PARAM_FREQ(T, clock, 1 * GHZ, 1 * MHZ, 10 * GHZ, "clock of the host's blocks", "declared"),
-	FIELDS_END
-};
+static const struct field host_fields[] = { PARAM_FREQ(T, clock, 1 * GHZ, 1 * MHZ, 10 * GHZ,
+						       "clock of the host's blocks", "declared"),
+					    FIELDS_END };
 #undef T
 
 struct link_group {
@@ -156,9 +158,9 @@ struct link_group {
 
 #define T struct link_group
 static const struct field link_fields[] = {
-	PARAM_STR(T, a, "NIC at one end"),
-	PARAM_STR(T, b, "NIC at the other end"),
-	PARAM_RATE(T, rate, 0, 0, 3200 * GBPS, "line rate of both ends; 0 leaves it to their MACs", "declared"),
+	PARAM_STR(T, a, "NIC at one end"), PARAM_STR(T, b, "NIC at the other end"),
+	PARAM_RATE(T, rate, 0, 0, 3200 * GBPS, "line rate of both ends; 0 leaves it to their MACs",
+		   "declared"),
 	FIELDS_END
 };
 #undef T
@@ -200,9 +202,10 @@ static bool read_profile(struct config *cfg, const char *group, struct err *e)
 
 	profile_path(set ? set->value : DEFAULT_PROFILE, path);
 	if (set && access(path, R_OK) != 0)
-		return err_set(e, set->file, set->line,
-			       "there is no profile '%s'; allowed: the names of the .ini files in models/profiles, or a path",
-			       set->value);
+		return err_set(
+			e, set->file, set->line,
+			"there is no profile '%s'; allowed: the names of the .ini files in models/profiles, or a path",
+			set->value);
 	return config_read_profile(cfg, path, group, e);
 }
 
@@ -222,8 +225,8 @@ static struct block *find_part(const struct part *p, uint32_t n, const char *ins
 	return NULL;
 }
 
-static bool add_part(struct rnic *r, struct config *cfg, const char *group, const char *inst, const char *cls,
-		     uint64_t hz, void *env, struct part *p, struct err *e)
+static bool add_part(struct rnic *r, struct config *cfg, const char *group, const char *inst,
+		     const char *cls, uint64_t hz, void *env, struct part *p, struct err *e)
 {
 	char path[64];
 
@@ -246,7 +249,8 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 	if (!config_apply(cfg, name, "host", host_fields, &cpu, e))
 		return false;
 	for (size_t k = 0; k < ARRAY_LEN(host_blocks); k++, n++)
-		if (!add_part(r, cfg, name, host_blocks[k].inst, host_blocks[k].cls, cpu.clock, host, &parts[n], e))
+		if (!add_part(r, cfg, name, host_blocks[k].inst, host_blocks[k].cls, cpu.clock,
+			      host, &parts[n], e))
 			return false;
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
 	if (!read_profile(cfg, name, e) || !config_apply(cfg, name, "nic", nic_fields, &nic, e))
@@ -256,27 +260,33 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 	host->nic->addr.has_fixed_path = nic.fixed_path;
 	host->nic->addr.net = nic.encap;
 	for (size_t k = 0; k < ARRAY_LEN(nic_blocks); k++, n++)
-		if (!add_part(r, cfg, name, nic_blocks[k].inst, nic_blocks[k].cls, nic.clock, host->nic, &parts[n], e))
+		if (!add_part(r, cfg, name, nic_blocks[k].inst, nic_blocks[k].cls, nic.clock,
+			      host->nic, &parts[n], e))
 			return false;
 	for (size_t k = 0; k < ARRAY_LEN(joints); k++)
 		netlist_connect(&r->sim, find_part(parts, n, joints[k].from), joints[k].out,
-				find_part(parts, n, joints[k].to), joints[k].in, joints[k].depth, 1);
+				find_part(parts, n, joints[k].to), joints[k].in, joints[k].depth,
+				1);
 	snprintf(port, sizeof(port), "rec%" PRIu32, h);
-	netlist_connect(&r->sim, r->feed, port, find_part(parts, n, "workload"), "rec", REC_DEPTH, 1);
+	netlist_connect(&r->sim, r->feed, port, find_part(parts, n, "workload"), "rec", REC_DEPTH,
+			1);
 	return true;
 }
 
 /* Number of the NIC that a link's key names. */
-static bool link_end(const struct rnic *r, struct config *cfg, const char *link, const char *key, uint32_t *nic,
-		     struct err *e)
+static bool link_end(const struct rnic *r, struct config *cfg, const char *link, const char *key,
+		     uint32_t *nic, struct err *e)
 {
 	const struct setting *s = config_lookup(cfg, link, "link", key);
 	char extra;
 
 	if (!s)
-		return err_set(e, NULL, 0, "[%s] has no end '%s'; allowed: a = nic0 and b = nic1, for example", link, key);
+		return err_set(e, NULL, 0,
+			       "[%s] has no end '%s'; allowed: a = nic0 and b = nic1, for example",
+			       link, key);
 	if (sscanf(s->value, "nic%" SCNu32 "%c", nic, &extra) != 1 || *nic >= r->n_nics)
-		return err_set(e, s->file, s->line, "%s = %s is no NIC; allowed: nic0 to nic%" PRIu32, key, s->value,
+		return err_set(e, s->file, s->line,
+			       "%s = %s is no NIC; allowed: nic0 to nic%" PRIu32, key, s->value,
 			       r->n_nics - 1);
 	return true;
 }
@@ -307,8 +317,10 @@ static uint32_t wire_rules(struct rnic *r, const struct trace *t, uint32_t from,
 		const struct trace_wire *w = &t->wires[i];
 
 		if (w->a == from && w->b == to)
-			list[n++] = (struct wire_rule){ .kind = (enum wire_fault)w->kind, .delay_ps = w->delay_ps,
-							.nth = w->nth, .n_nth = w->n_nth };
+			list[n++] = (struct wire_rule){ .kind = (enum wire_fault)w->kind,
+							.delay_ps = w->delay_ps,
+							.nth = w->nth,
+							.n_nth = w->n_nth };
 	}
 	*rules = list;
 	return n;
@@ -331,13 +343,17 @@ static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t
 	if (!config_apply(cfg, name, "link", link_fields, &g, e))
 		return false;
 	if (l->a == l->b)
-		return err_set(e, NULL, 0, "[%s] joins nic%" PRIu32 " with itself; allowed: two different NICs", name, l->a);
+		return err_set(e, NULL, 0,
+			       "[%s] joins nic%" PRIu32 " with itself; allowed: two different NICs",
+			       name, l->a);
 	for (uint32_t k = 0; k < 2; k++) {
 		snprintf(path, sizeof(path), "nic%" PRIu32 ".mac", k ? l->b : l->a);
 		mac[k] = netlist_find(&r->sim, path);
 		if (netlist_chan(mac[k], "tx_frame"))
-			return err_set(e, NULL, 0, "[%s]: nic%" PRIu32 " has a link already; allowed: one link a NIC", name,
-				       k ? l->b : l->a);
+			return err_set(e, NULL, 0,
+				       "[%s]: nic%" PRIu32
+				       " has a link already; allowed: one link a NIC",
+				       name, k ? l->b : l->a);
 		if (g.rate)
 			set_rate(mac[k], g.rate);
 	}
@@ -348,8 +364,10 @@ static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t
 			       name, l->a, encap_names[net_of(r, l->a)], l->b,
 			       encap_names[net_of(r, l->b)]);
 	env->is_ib = port_is_ib(&rnic_nic(r, l->a)->addr);
-	env->n_rules[0] = wire_rules(r, t, r->host_of_nic[l->a], r->host_of_nic[l->b], &env->rules[0]);
-	env->n_rules[1] = wire_rules(r, t, r->host_of_nic[l->b], r->host_of_nic[l->a], &env->rules[1]);
+	env->n_rules[0] =
+		wire_rules(r, t, r->host_of_nic[l->a], r->host_of_nic[l->b], &env->rules[0]);
+	env->n_rules[1] =
+		wire_rules(r, t, r->host_of_nic[l->b], r->host_of_nic[l->a], &env->rules[1]);
 	l->wire = netlist_add(&r->sim, block_classes, "wire", name, cfg, mac[0]->clock_hz, env, e);
 	if (!l->wire)
 		return false;
@@ -370,10 +388,13 @@ static bool build_links(struct rnic *r, struct config *cfg, const struct trace *
 		struct link_ends *l = &r->links[r->n_links];
 
 		if (r->n_links == r->n_nics)
-			return err_set(e, NULL, 0, "[%s] is a link too many; allowed: one link a NIC", name);
-		if (r->n_nics == 2 && !config_lookup(cfg, name, "link", "a") && !config_lookup(cfg, name, "link", "b"))
+			return err_set(e, NULL, 0,
+				       "[%s] is a link too many; allowed: one link a NIC", name);
+		if (r->n_nics == 2 && !config_lookup(cfg, name, "link", "a") &&
+		    !config_lookup(cfg, name, "link", "b"))
 			*l = (struct link_ends){ .a = 0, .b = 1 };
-		else if (!link_end(r, cfg, name, "a", &l->a, e) || !link_end(r, cfg, name, "b", &l->b, e))
+		else if (!link_end(r, cfg, name, "a", &l->a, e) ||
+			 !link_end(r, cfg, name, "b", &l->b, e))
 			return false;
 		if (!build_link(r, cfg, t, name, l, e))
 			return false;
@@ -385,8 +406,11 @@ static bool build_links(struct rnic *r, struct config *cfg, const struct trace *
 		return build_link(r, cfg, t, "link0", &r->links[0], e);
 	}
 	if (r->n_links == 0)
-		return err_set(e, NULL, 0, "the trace has %" PRIu32 " host(s) and the scenario no link; allowed: two hosts, "
-			       "or [link0], [link1], ... that join them in pairs", r->n_nics);
+		return err_set(e, NULL, 0,
+			       "the trace has %" PRIu32
+			       " host(s) and the scenario no link; allowed: two hosts, "
+			       "or [link0], [link1], ... that join them in pairs",
+			       r->n_nics);
 	return true;
 }
 
@@ -407,8 +431,11 @@ static bool place_nics(struct rnic *r, struct config *cfg, const struct trace *t
 			continue;
 		h = trace_find_host(t, s->value);
 		if (h == TRACE_NONE || r->nic_of_host[h] != TRACE_NONE)
-			return err_set(e, s->file, s->line, "host = %s: %s; allowed: a host of the trace, each once", s->value,
-				       h == TRACE_NONE ? "the trace has no such host" : "this host has a NIC already");
+			return err_set(e, s->file, s->line,
+				       "host = %s: %s; allowed: a host of the trace, each once",
+				       s->value,
+				       h == TRACE_NONE ? "the trace has no such host"
+						       : "this host has a NIC already");
 		r->nic_of_host[h] = i;
 		r->host_of_nic[i] = h;
 	}
@@ -443,13 +470,16 @@ static bool check_recovery(struct rnic *r, struct err *e)
 		    get_param(r, i, "responder", "recovery") != recovery)
 			return err_set(e, NULL, 0,
 				       "requester.recovery and responder.recovery of nic%" PRIu32
-				       " are not those of nic0; allowed: the same at all ends", i);
+				       " are not those of nic0; allowed: the same at all ends",
+				       i);
 		tx = max_u64(tx, get_param(r, i, "requester", "sr_window"));
 		rx = min_u64(rx, get_param(r, i, "responder", "sr_window"));
 	}
 	if (tx > rx)
-		return err_set(e, NULL, 0, "requester.sr_window = %" PRIu64 " is more than a "
-			       "responder has; allowed: up to %" PRIu64, tx, rx);
+		return err_set(e, NULL, 0,
+			       "requester.sr_window = %" PRIu64 " is more than a "
+			       "responder has; allowed: up to %" PRIu64,
+			       tx, rx);
 	return true;
 }
 
@@ -469,8 +499,8 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 	for (uint32_t i = 0; i < r->n_nics; i++)
 		if (!build_node(r, cfg, i, r->host_of_nic[i], e))
 			return false;
-	return check_recovery(r, e) && system_connect(r->system, e) &&
-	       build_links(r, cfg, t, e) && config_check_used(cfg, e);
+	return check_recovery(r, e) && system_connect(r->system, e) && build_links(r, cfg, t, e) &&
+	       config_check_used(cfg, e);
 }
 
 void rnic_destroy(struct rnic *r)

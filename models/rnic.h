@@ -12,7 +12,7 @@
 
 /* What a link joins. */
 struct link_ends {
-	uint32_t a, b;		/* NIC numbers */
+	uint32_t a, b; /* NIC numbers */
 	struct block *wire;
 };
 

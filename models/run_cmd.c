@@ -58,7 +58,8 @@ static bool make_dir(const char *path, struct err *e)
 			continue;
 		*s = '\0';
 		if (mkdir(p, 0777) != 0 && errno != EEXIST)
-			ok = err_set(e, NULL, 0, "-o %s: cannot make the folder: %s", path, strerror(errno));
+			ok = err_set(e, NULL, 0, "-o %s: cannot make the folder: %s", path,
+				     strerror(errno));
 		*s = c;
 		if (c == '\0')
 			break;
@@ -128,8 +129,8 @@ static void show_progress(struct sim *s, void *arg)
 	if (t < 1)
 		return;
 	u->has_progress = true;
-	fprintf(stderr, "\r%.3f ms simulated, %" PRIu64 " requests done, %.1f M steps/s ", (double)s->now_ps / 1e9,
-		run_report_count(u->report), (double)s->steps / t / 1e6);
+	fprintf(stderr, "\r%.3f ms simulated, %" PRIu64 " requests done, %.1f M steps/s ",
+		(double)s->now_ps / 1e9, run_report_count(u->report), (double)s->steps / t / 1e6);
 }
 
 static enum sim_end run(struct run *u)
@@ -156,14 +157,17 @@ static void print_stall(const struct run *u, uint64_t n, uint32_t host, uint32_t
 	const struct trace *t = u->trace;
 	const struct sim *s = &u->r.sim;
 
-	fprintf(stderr, "the simulation is stuck at %.3f us: %" PRIu64 " request(s) posted and not completed, the first on %s.%s\n",
+	fprintf(stderr,
+		"the simulation is stuck at %.3f us: %" PRIu64
+		" request(s) posted and not completed, the first on %s.%s\n",
 		(double)s->now_ps / 1e6, n, t->hosts[host].name, t->qps[qp].name);
 	for (uint32_t i = 0; i < s->n_chans; i++) {
 		const struct chan *c = s->chans[i];
 
 		if (c->count)
-			fprintf(stderr, "  %s waits for %s: %" PRIu32 " of %" PRIu32 " %s in %s\n", c->producer->name,
-				c->consumer->name, c->count, c->depth, c->type, c->name);
+			fprintf(stderr, "  %s waits for %s: %" PRIu32 " of %" PRIu32 " %s in %s\n",
+				c->producer->name, c->consumer->name, c->count, c->depth, c->type,
+				c->name);
 	}
 }
 

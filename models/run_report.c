@@ -20,7 +20,7 @@ struct span_sink {
 	struct oplog_sink sink;
 	struct evlog *log;
 	const struct trace *trace;
-	uint32_t *track;	/* by QP of the trace */
+	uint32_t *track; /* by QP of the trace */
 	uint64_t n;
 };
 
@@ -53,7 +53,8 @@ static void span_take(struct oplog_sink *sink, const struct op_row *row)
 	evlog_span(s->log, lane, name, post, poll - post, args);
 	for (unsigned m = 1; m < OP_MILESTONES; m++)
 		if (row->t_ps[m] > row->t_ps[m - 1])
-			evlog_span(s->log, lane, milestone_names[m], row->t_ps[m - 1], row->t_ps[m] - row->t_ps[m - 1], NULL);
+			evlog_span(s->log, lane, milestone_names[m], row->t_ps[m - 1],
+				   row->t_ps[m] - row->t_ps[m - 1], NULL);
 }
 
 static void span_tracks(struct span_sink *s, const struct trace *t)
@@ -109,7 +110,8 @@ void run_report_close(struct run_report *rp)
 
 /* ---- files ---- */
 
-static bool open_json(const struct run_report *rp, const char *name, struct outfile *o, struct json *j, struct err *e)
+static bool open_json(const struct run_report *rp, const char *name, struct outfile *o,
+		      struct json *j, struct err *e)
 {
 	size_t len = strlen(rp->dir) + strlen(name) + 2;
 	char *path = x_calloc(1, len);
@@ -164,8 +166,8 @@ bool run_report_finish(struct run_report *rp, const struct scenario *sc, bool *h
 	return write_summary(rp, sc, e) && oplog_csv_commit(&rp->csv, e);
 }
 
-bool run_report_how(const struct run_report *rp, const struct run_options *o, const char *trace_path, double wall_s,
-		    struct err *e)
+bool run_report_how(const struct run_report *rp, const struct run_options *o,
+		    const char *trace_path, double wall_s, struct err *e)
 {
 	static const char *const orders[] = { "forward", "reversed", "shuffled" };
 	const struct sim *s = &rp->r->sim;

@@ -29,8 +29,8 @@ uint64_t run_report_count(const struct run_report *rp);
 bool run_report_finish(struct run_report *rp, const struct scenario *sc, bool *held, struct err *e);
 
 /* Write run.json: how it was run, which may not change a result. */
-bool run_report_how(const struct run_report *rp, const struct run_options *o, const char *trace_path, double wall_s,
-		    struct err *e);
+bool run_report_how(const struct run_report *rp, const struct run_options *o,
+		    const char *trace_path, double wall_s, struct err *e);
 
 /* The timing tables, then each `expect` that failed. */
 void run_report_print(const struct run_report *rp, FILE *f);

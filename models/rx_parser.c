@@ -35,13 +35,14 @@ struct rx_parser {
 	/* ports */
 	struct chan *pkt, *qpc_rsp, *to_responder, *to_requester, *qpc_req;
 	/* state */
-	uint64_t busy_until;	/* cycle */
-	struct parsed *queue;	/* ring of depth */
+	uint64_t busy_until;  /* cycle */
+	struct parsed *queue; /* ring of depth */
 	uint32_t head, waiting;
 	/* statistics */
 	uint64_t packets, bytes, requests, responses;
 	uint64_t drop_short, drop_ethertype, drop_ip, drop_lrh, drop_grh, drop_port, drop_tver;
-	uint64_t drop_opcode, drop_length, drop_icrc, drop_address, drop_qp, drop_type, drop_pkey, drop_qkey;
+	uint64_t drop_opcode, drop_length, drop_icrc, drop_address, drop_qp, drop_type, drop_pkey,
+		drop_qkey;
 };
 
 #define T struct rx_parser
@@ -97,21 +98,36 @@ static void rx_parser_reset(struct block *b)
 static uint64_t *drop_counter(struct rx_parser *r, enum packet_drop why)
 {
 	switch (why) {
-	case DROP_SHORT: return &r->drop_short;
-	case DROP_ETHERTYPE: return &r->drop_ethertype;
-	case DROP_IP: return &r->drop_ip;
-	case DROP_LRH: return &r->drop_lrh;
-	case DROP_GRH: return &r->drop_grh;
-	case DROP_PORT: return &r->drop_port;
-	case DROP_TVER: return &r->drop_tver;
-	case DROP_OPCODE: return &r->drop_opcode;
-	case DROP_LENGTH: return &r->drop_length;
-	case DROP_ICRC: return &r->drop_icrc;
-	case DROP_ADDRESS: return &r->drop_address;
-	case DROP_QP: return &r->drop_qp;
-	case DROP_TYPE: return &r->drop_type;
-	case DROP_PKEY: return &r->drop_pkey;
-	default: return &r->drop_qkey;
+	case DROP_SHORT:
+		return &r->drop_short;
+	case DROP_ETHERTYPE:
+		return &r->drop_ethertype;
+	case DROP_IP:
+		return &r->drop_ip;
+	case DROP_LRH:
+		return &r->drop_lrh;
+	case DROP_GRH:
+		return &r->drop_grh;
+	case DROP_PORT:
+		return &r->drop_port;
+	case DROP_TVER:
+		return &r->drop_tver;
+	case DROP_OPCODE:
+		return &r->drop_opcode;
+	case DROP_LENGTH:
+		return &r->drop_length;
+	case DROP_ICRC:
+		return &r->drop_icrc;
+	case DROP_ADDRESS:
+		return &r->drop_address;
+	case DROP_QP:
+		return &r->drop_qp;
+	case DROP_TYPE:
+		return &r->drop_type;
+	case DROP_PKEY:
+		return &r->drop_pkey;
+	default:
+		return &r->drop_qkey;
 	}
 }
 
@@ -124,10 +140,14 @@ static bool is_pkey_match(uint16_t a, uint16_t b)
 static unsigned transport_of(uint8_t qp_type)
 {
 	switch (qp_type) {
-	case QP_RC: return IB_RC;
-	case QP_UC: return IB_UC;
-	case QP_UD: return IB_UD;
-	default: return IB_XRC;
+	case QP_RC:
+		return IB_RC;
+	case QP_UC:
+		return IB_UC;
+	case QP_UD:
+		return IB_UD;
+	default:
+		return IB_XRC;
 	}
 }
 
@@ -172,9 +192,15 @@ static void enqueue(struct rx_parser *r, uint32_t buf, const struct packet_view 
 
 	e->ready_cyc = r->busy_until + r->latency;
 	e->is_response = v->info->is_response;
-	e->out = (struct rx_pkt){ .buf = buf, .qpi = qpi, .psn = v->bth.psn, .len = v->payload_len,
-				  .xeth = v->xeth, .payload = v->payload, .opcode = v->bth.opcode,
-				  .ack_req = v->bth.ackreq, .solicited = v->bth.se };
+	e->out = (struct rx_pkt){ .buf = buf,
+				  .qpi = qpi,
+				  .psn = v->bth.psn,
+				  .len = v->payload_len,
+				  .xeth = v->xeth,
+				  .payload = v->payload,
+				  .opcode = v->bth.opcode,
+				  .ack_req = v->bth.ackreq,
+				  .solicited = v->bth.se };
 	qpc_req_push(r->qpc_req, &(struct qpc_req){ .qpi = qpi });
 }
 
@@ -246,7 +272,12 @@ static uint64_t rx_parser_step(struct block *b)
 }
 
 const struct block_class rx_parser_class = {
-	.name = "rx_parser", .impl = "c", .size = sizeof(struct rx_parser),
-	.fields = rx_parser_fields, .doc = "header checks, ICRC and dispatch of received packets",
-	.build = rx_parser_build, .reset = rx_parser_reset, .step = rx_parser_step,
+	.name = "rx_parser",
+	.impl = "c",
+	.size = sizeof(struct rx_parser),
+	.fields = rx_parser_fields,
+	.doc = "header checks, ICRC and dispatch of received packets",
+	.build = rx_parser_build,
+	.reset = rx_parser_reset,
+	.step = rx_parser_step,
 };

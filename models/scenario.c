@@ -28,8 +28,8 @@ const struct field scenario_fields[] = {
 /* The options that take a value, and the member or setting that takes it. */
 static const struct option {
 	const char *name;
-	size_t member;		/* const char * of struct run_options, or ... */
-	const char *setting;	/* ... "scenario.x", or "" for --set */
+	size_t member;       /* const char * of struct run_options, or ... */
+	const char *setting; /* ... "scenario.x", or "" for --set */
 } options[] = {
 	{ "-o", offsetof(struct run_options, dir), NULL },
 	{ "--trace", offsetof(struct run_options, trace), NULL },
@@ -41,11 +41,12 @@ static const struct option {
 	{ "--set", 0, "" },
 };
 
-static const char *const all_names[] = { "-o",	   "--trace", "--wave",	  "--pcap",	   "--timeline", "--seed",
-					 "--until", "--set",   "--quiet", "--every-cycle", "--order" };
+static const char *const all_names[] = { "-o",         "--trace",       "--wave",  "--pcap",
+					 "--timeline", "--seed",        "--until", "--set",
+					 "--quiet",    "--every-cycle", "--order" };
 
-static bool take_value(const struct option *opt, const char *value, struct run_options *o, struct config *cfg,
-		       struct err *e)
+static bool take_value(const struct option *opt, const char *value, struct run_options *o,
+		       struct config *cfg, struct err *e)
 {
 	char set[512];
 
@@ -76,15 +77,17 @@ static bool unknown_option(const char *name, struct err *e)
 {
 	const char *near = err_nearest(name, all_names, ARRAY_LEN(all_names));
 
-	return err_set(e, NULL, 0,
-		       "run: unknown option '%s'%s%s%s; allowed: -o DIR, --trace FILE, --set block.key=value, "
-		       "--wave FILE.fst|FILE.vcd, --pcap FILE.pcapng, --timeline FILE.json, --until TIME, --seed N, "
-		       "--quiet, --every-cycle, --order forward|reversed|shuffled",
-		       name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return err_set(
+		e, NULL, 0,
+		"run: unknown option '%s'%s%s%s; allowed: -o DIR, --trace FILE, --set block.key=value, "
+		"--wave FILE.fst|FILE.vcd, --pcap FILE.pcapng, --timeline FILE.json, --until TIME, --seed N, "
+		"--quiet, --every-cycle, --order forward|reversed|shuffled",
+		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* Option argv[*i], whose value (if it has one) is argv[*i + 1]. */
-static bool take_option(int argc, char **argv, int *i, struct run_options *o, struct config *cfg, struct err *e)
+static bool take_option(int argc, char **argv, int *i, struct run_options *o, struct config *cfg,
+			struct err *e)
 {
 	const char *name = argv[*i];
 
@@ -104,12 +107,14 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 		if (*i + 1 >= argc)
 			return err_set(e, NULL, 0, "%s wants a value", name);
 		++*i;
-		return is_order ? take_order(argv[*i], o, e) : take_value(&options[k], argv[*i], o, cfg, e);
+		return is_order ? take_order(argv[*i], o, e)
+				: take_value(&options[k], argv[*i], o, cfg, e);
 	}
 	return unknown_option(name, e);
 }
 
-bool run_options_parse(int argc, char **argv, struct run_options *o, struct config *cfg, struct err *e)
+bool run_options_parse(int argc, char **argv, struct run_options *o, struct config *cfg,
+		       struct err *e)
 {
 	*o = (struct run_options){ 0 };
 	for (int i = 1; i < argc; i++) {
@@ -117,18 +122,21 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, struct conf
 			if (!take_option(argc, argv, &i, o, cfg, e))
 				return false;
 		} else if (o->scenario) {
-			return err_set(e, NULL, 0, "run: one scenario at a time; '%s' is one too many", argv[i]);
+			return err_set(e, NULL, 0,
+				       "run: one scenario at a time; '%s' is one too many",
+				       argv[i]);
 		} else {
 			o->scenario = argv[i];
 		}
 	}
 	if (!o->scenario)
-		return err_set(e, NULL, 0, "run: which scenario? allowed: rnicsim run SCENARIO.ini [options]");
+		return err_set(e, NULL, 0,
+			       "run: which scenario? allowed: rnicsim run SCENARIO.ini [options]");
 	return config_read_file(cfg, o->scenario, e);
 }
 
-bool scenario_apply(struct config *cfg, const struct run_options *o, struct scenario *s, char **trace_path,
-		    struct err *e)
+bool scenario_apply(struct config *cfg, const struct run_options *o, struct scenario *s,
+		    char **trace_path, struct err *e)
 {
 	const char *slash = strrchr(o->scenario, '/');
 	size_t dir = slash ? (size_t)(slash + 1 - o->scenario) : 0;
@@ -138,7 +146,8 @@ bool scenario_apply(struct config *cfg, const struct run_options *o, struct scen
 	if (!config_apply(cfg, "scenario", NULL, scenario_fields, s, e))
 		return false;
 	if (!o->trace && !s->trace)
-		return err_set(e, o->scenario, 0, "[scenario] names no trace; allowed: trace = FILE, or --trace FILE");
+		return err_set(e, o->scenario, 0,
+			       "[scenario] names no trace; allowed: trace = FILE, or --trace FILE");
 	if (o->trace || s->trace[0] == '/') {
 		*trace_path = x_strdup(o->trace ? o->trace : s->trace);
 		return true;

@@ -10,9 +10,9 @@
 
 /* The command line of `rnicsim run`. Strings are the caller's argv. */
 struct run_options {
-	const char *scenario;	/* INI file */
-	const char *dir;	/* -o: where summary.json, ops.csv, ... go; NULL = nowhere */
-	const char *trace;	/* --trace: instead of the scenario's */
+	const char *scenario; /* INI file */
+	const char *dir;      /* -o: where summary.json, ops.csv, ... go; NULL = nowhere */
+	const char *trace;    /* --trace: instead of the scenario's */
 	const char *wave, *pcap, *timeline;
 	bool is_quiet;
 	bool every_cycle;
@@ -31,13 +31,14 @@ extern const struct field scenario_fields[];
  * Parse argv into 'o' and settings of 'cfg' (--set, --seed, --until), and read the scenario file. False with 'e'
  * set.
  */
-bool run_options_parse(int argc, char **argv, struct run_options *o, struct config *cfg, struct err *e);
+bool run_options_parse(int argc, char **argv, struct run_options *o, struct config *cfg,
+		       struct err *e);
 
 /*
  * Apply the [scenario] section; *trace_path (owned by the caller) is the trace to replay: --trace, or the
  * scenario's, which is relative to the scenario file.
  */
-bool scenario_apply(struct config *cfg, const struct run_options *o, struct scenario *s, char **trace_path,
-		    struct err *e);
+bool scenario_apply(struct config *cfg, const struct run_options *o, struct scenario *s,
+		    char **trace_path, struct err *e);
 
 #endif

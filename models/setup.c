@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define FILL_BLOCK 65536u
-#define KEY_SLACK 17u		/* entries before the first key assigned, and one to spare */
+#define KEY_SLACK 17u /* entries before the first key assigned, and one to spare */
 
 static const char *const type_names[] = { "RC", "UC", "UD", "XRC" };
 
@@ -45,8 +45,7 @@ static bool check_support(const struct trace *t, struct err *e)
 		if (q->type == QP_XRC)
 			return unsupported(t, q->line, what, e);
 		if (q->state > QPS_RTS)
-			return unsupported(t, q->line, "a QP that starts behind RTS",
-					   e);
+			return unsupported(t, q->line, "a QP that starts behind RTS", e);
 	}
 	return true;
 }
@@ -157,7 +156,8 @@ static bool register_mr(struct system *s, uint32_t i, struct err *e)
 	if (err)
 		return err_set(e, s->trace->path, m->line,
 			       "MR %s cannot be registered: %s; allowed: len from 1, keys below "
-			       "0xffffffff", m->name, strerror(err));
+			       "0xffffffff",
+			       m->name, strerror(err));
 	return true;
 }
 
@@ -422,7 +422,8 @@ static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
 	struct rec *c = rec_at(&s->recs, handle);
 	struct host *h = &s->hosts[c->host];
 
-	uint32_t queue = s->record.qp == TRACE_NONE ? s->trace->n_qps + s->record.srq : s->record.qp;
+	uint32_t queue =
+		s->record.qp == TRACE_NONE ? s->trace->n_qps + s->record.srq : s->record.qp;
 
 	if (c->kind == REC_MODIFY_QP || c->kind == REC_DESTROY)
 		rq_waits[queue] = true;

@@ -21,13 +21,13 @@ struct system {
 	uint32_t n_hosts;
 	struct oplog *oplog;
 	struct recs recs;
-	struct verbs_mr *mrs;	/* by index in the trace */
+	struct verbs_mr *mrs; /* by index in the trace */
 	struct verbs_mw *mws;
 	struct qp_place *qps;
-	uint32_t *cqs, *srqs;	/* CQ, SRQ index on its NIC */
+	uint32_t *cqs, *srqs;       /* CQ, SRQ index on its NIC */
 	struct trace_record record; /* the one being read */
-	bool is_eof;		/* the trace has been read to its end */
-	struct err err;		/* a mistake of the user that was met during the run and stopped it */
+	bool is_eof;                /* the trace has been read to its end */
+	struct err err; /* a mistake of the user that was met during the run and stopped it */
 };
 
 /*

@@ -104,7 +104,7 @@ static void fill_memory(struct system *s, struct rec *c)
 	c->mem_va = s->mrs[r->mr].va + r->mem_off;
 	c->mem_len = r->mem_len;
 	c->mem_byte = r->mem_byte;
-	c->mem_bytes = r->mem_bytes;	/* now the slot's */
+	c->mem_bytes = r->mem_bytes; /* now the slot's */
 	r->mem_bytes = NULL;
 }
 

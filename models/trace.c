@@ -21,7 +21,7 @@ static const struct {
 	const struct record_kind *kind;
 	trace_stream_fn *stream;
 	trace_setup_fn *setup;
-	bool is_anywhere;	/* may stand among the stream's records */
+	bool is_anywhere; /* may stand among the stream's records */
 } kinds[] = {
 	{ &trace_post_kind, trace_read_post, NULL, true },
 	{ &trace_recv_kind, trace_read_recv, NULL, true },
@@ -198,10 +198,19 @@ static bool read_aside(struct trace *t, int k, struct err *e)
 void trace_record_init(struct trace_record *r)
 {
 	static const struct trace_record blank = {
-		.qp = TRACE_NONE, .srq = TRACE_NONE, .cq = TRACE_NONE, .mr = TRACE_NONE,
-		.rmr = TRACE_NONE, .inv_mr = TRACE_NONE, .inv_mw = TRACE_NONE,
-		.dest_host = TRACE_NONE, .dest_qp = TRACE_NONE, .bind_mr = TRACE_NONE,
-		.mw = TRACE_NONE, .repeat = 1, .window = 1,
+		.qp = TRACE_NONE,
+		.srq = TRACE_NONE,
+		.cq = TRACE_NONE,
+		.mr = TRACE_NONE,
+		.rmr = TRACE_NONE,
+		.inv_mr = TRACE_NONE,
+		.inv_mw = TRACE_NONE,
+		.dest_host = TRACE_NONE,
+		.dest_qp = TRACE_NONE,
+		.bind_mr = TRACE_NONE,
+		.mw = TRACE_NONE,
+		.repeat = 1,
+		.window = 1,
 	};
 
 	memcpy(r, &blank, offsetof(struct trace_record, after));

@@ -63,19 +63,19 @@ enum wc_status {
 extern const char *const wc_status_names[]; /* NULL-terminated */
 
 #define NAME_MAX_LEN 63
-#define TRACE_NONE UINT32_MAX	/* an index that is not there */
+#define TRACE_NONE UINT32_MAX /* an index that is not there */
 #define MAX_SGE 32
-#define TRACE_WINDOW 65536u	/* records read ahead at most */
+#define TRACE_WINDOW 65536u /* records read ahead at most */
 
 enum fill_kind { FILL_ZERO, FILL_INC, FILL_LIN, FILL_RAND, FILL_HEX, FILL_KEEP };
 
 struct trace_host {
 	char name[NAME_MAX_LEN + 1];
-	uint8_t mac[6], ip[16];	/* ip: IPv6, or ::ffff:a.b.c.d */
+	uint8_t mac[6], ip[16]; /* ip: IPv6, or ::ffff:a.b.c.d */
 	bool is_v6;
 	uint16_t lid;
 	uint8_t gid[16];
-	uint32_t mtu;		/* port's active MTU */
+	uint32_t mtu; /* port's active MTU */
 	unsigned line;
 };
 struct trace_pd {
@@ -84,13 +84,13 @@ struct trace_pd {
 };
 struct trace_mr {
 	char name[NAME_MAX_LEN + 1];
-	uint32_t host, pd;	/* pd: index in pds, or TRACE_NONE = the host's default PD */
+	uint32_t host, pd; /* pd: index in pds, or TRACE_NONE = the host's default PD */
 	uint64_t va, len, page;
-	uint8_t access;		/* ACCESS_* of msg.h; bit 7 = flush */
-	uint32_t lkey, rkey;	/* 0 = to be assigned */
+	uint8_t access;      /* ACCESS_* of msg.h; bit 7 = flush */
+	uint32_t lkey, rkey; /* 0 = to be assigned */
 	enum fill_kind fill;
-	uint64_t fill_arg[4];	/* lin: A B C D; rand: seed */
-	uint8_t *fill_bytes;	/* hex, owned */
+	uint64_t fill_arg[4]; /* lin: A B C D; rand: seed */
+	uint8_t *fill_bytes;  /* hex, owned */
 	uint64_t fill_len;
 	unsigned line;
 };
@@ -114,25 +114,25 @@ struct trace_srq {
 struct trace_qp {
 	char name[NAME_MAX_LEN + 1];
 	uint32_t host, pd, type; /* enum qp_type (nic.h) */
-	uint32_t peer_host;	/* index, or TRACE_NONE (UD) */
-	uint32_t peer_qp;	/* index in qps, or TRACE_NONE: then peer_qpn */
+	uint32_t peer_host;      /* index, or TRACE_NONE (UD) */
+	uint32_t peer_qp;        /* index in qps, or TRACE_NONE: then peer_qpn */
 	uint32_t peer_qpn;
 	char peer_name[2 * NAME_MAX_LEN + 4]; /* as written, resolved once all QPs are read */
-	uint32_t qpn;		/* 0 = to be assigned */
+	uint32_t qpn;                         /* 0 = to be assigned */
 	uint32_t psn, mtu, sq, rq, max_sge, max_inline;
-	uint32_t state;		/* enum qp_state */
-	uint32_t scq, rcq, srq;	/* TRACE_NONE = its own / none */
+	uint32_t state;         /* enum qp_state */
+	uint32_t scq, rcq, srq; /* TRACE_NONE = its own / none */
 	uint32_t rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, prio, sl, tclass;
 	uint32_t flow_label, hop_limit, sport, pkey, qkey; /* sport 0 = by rule */
-	uint8_t access;		/* ACCESS_* */
+	uint8_t access;                                    /* ACCESS_* */
 	uint64_t rate_bps;
 	bool sig_all;
 	unsigned line;
 };
-struct trace_wire {		/* impairment of the n-th packets from host a to host b */
-	uint32_t a, b, kind;	/* enum wire_fault */
+struct trace_wire {          /* impairment of the n-th packets from host a to host b */
+	uint32_t a, b, kind; /* enum wire_fault */
 	uint64_t delay_ps;
-	uint64_t *nth;		/* owned, ascending, from 1 */
+	uint64_t *nth; /* owned, ascending, from 1 */
 	uint32_t n_nth;
 	unsigned line;
 };
@@ -140,16 +140,23 @@ enum wire_fault { WIRE_DROP, WIRE_DUP, WIRE_CORRUPT, WIRE_DELAY };
 enum qp_state { QPS_RESET, QPS_INIT, QPS_RTR, QPS_RTS, QPS_SQD, QPS_SQE, QPS_ERR, QPS_STATES };
 
 enum rec_kind {
-	REC_POST, REC_RECV, REC_MEM, REC_MODIFY_QP, REC_MODIFY_SRQ, REC_DESTROY, REC_DEREG, REC_ARM,
+	REC_POST,
+	REC_RECV,
+	REC_MEM,
+	REC_MODIFY_QP,
+	REC_MODIFY_SRQ,
+	REC_DESTROY,
+	REC_DEREG,
+	REC_ARM,
 	REC_KINDS
 };
 
 enum { WR_SIGNALED = 1, WR_SOLICITED = 2, WR_FENCE = 4, WR_INLINE = 8, WR_MORE = 16 };
 
 struct rec_sge {
-	uint64_t addr;		/* virtual address */
-	uint32_t lkey;		/* key as written; 0 with mr set: the MR's own */
-	uint32_t mr;		/* index, or TRACE_NONE when given as va: */
+	uint64_t addr; /* virtual address */
+	uint32_t lkey; /* key as written; 0 with mr set: the MR's own */
+	uint32_t mr;   /* index, or TRACE_NONE when given as va: */
 	uint32_t len;
 };
 
@@ -174,25 +181,25 @@ struct trace_record {
 	uint32_t n_after, n_sge;
 	/* POST, RECV */
 	enum wr_opcode opcode;
-	uint32_t flags;		/* WR_* */
+	uint32_t flags; /* WR_* */
 	uint64_t raddr;
-	uint32_t rkey;		/* as written, or 0 with rmr set: that MR's */
-	uint32_t rmr;		/* index of the remote MR, or TRACE_NONE */
+	uint32_t rkey; /* as written, or 0 with rmr set: that MR's */
+	uint32_t rmr;  /* index of the remote MR, or TRACE_NONE */
 	uint32_t imm;
 	uint32_t inv_key, inv_mr, inv_mw; /* key as written, or an index */
 	uint64_t compare_add, swap;
 	uint32_t dest_host, dest_qp, dest_qpn, qkey; /* UD */
 	uint32_t bind_mr, bind_access, mw, newkey;   /* BIND_MW */
-	uint64_t bind_off, bind_len; /* offset in bind_mr */
-	uint64_t repeat;	/* 1 = once */
-	uint32_t window;	/* in flight at most, of 'repeat' */
+	uint64_t bind_off, bind_len;                 /* offset in bind_mr */
+	uint64_t repeat;                             /* 1 = once */
+	uint32_t window;                             /* in flight at most, of 'repeat' */
 	uint64_t stride, rstride;
 	/* MEM */
 	uint64_t mem_off, mem_len; /* offset in 'mr' */
-	uint8_t mem_byte;	/* set:BYTE:LEN */
-	uint8_t *mem_bytes;	/* hex:, owned (trace_record_release); NULL = set: */
+	uint8_t mem_byte;          /* set:BYTE:LEN */
+	uint8_t *mem_bytes;        /* hex:, owned (trace_record_release); NULL = set: */
 	/* MODIFY, ARM */
-	uint32_t state;		/* enum qp_state */
+	uint32_t state; /* enum qp_state */
 	uint32_t limit;
 	bool solicited_only;
 	/* last, so that only what is used of them need be kept */
@@ -201,25 +208,31 @@ struct trace_record {
 };
 
 enum expect_kind {
-	EXPECT_STATUS, EXPECT_ERROR, EXPECT_NO_COMPLETION, EXPECT_MEM, EXPECT_MEM_FILL,
-	EXPECT_MEM_HEX, EXPECT_EVENT, EXPECT_STAT
+	EXPECT_STATUS,
+	EXPECT_ERROR,
+	EXPECT_NO_COMPLETION,
+	EXPECT_MEM,
+	EXPECT_MEM_FILL,
+	EXPECT_MEM_HEX,
+	EXPECT_EVENT,
+	EXPECT_STAT
 };
 
 struct trace_expect {
 	enum expect_kind kind;
 	unsigned line;
 	uint32_t host, mr, mr2, host2; /* host2, mr2: right side of EXPECT_MEM */
-	uint32_t qp, srq;	/* about an id: one of them, the other TRACE_NONE */
+	uint32_t qp, srq;              /* about an id: one of them, the other TRACE_NONE */
 	uint64_t id;
 	enum wc_status status;
 	uint64_t off, off2, len;
-	uint8_t *bytes;		/* owned by the trace */
-	char *text;		/* EXPECT_EVENT: name; EXPECT_STAT: path; owned */
-	char op[3];		/* EXPECT_STAT: == != < <= > >= */
-	uint64_t value;		/* EXPECT_STAT; EXPECT_ERROR: the errno */
+	uint8_t *bytes; /* owned by the trace */
+	char *text;     /* EXPECT_EVENT: name; EXPECT_STAT: path; owned */
+	char op[3];     /* EXPECT_STAT: == != < <= > >= */
+	uint64_t value; /* EXPECT_STAT; EXPECT_ERROR: the errno */
 	/* filled while the run goes on */
 	bool was_seen, has_failed;
-	uint32_t seen;		/* completions counted (repeat) */
+	uint32_t seen; /* completions counted (repeat) */
 	enum wc_status got;
 };
 

@@ -176,8 +176,7 @@ static void on_mem(struct conv *c)
 	fprintf(c->f, "mem h%s m0:%" PRIu64, c->ep[ep].name, conv_u64(c, c->call, "offset"));
 	if (list) {
 		fputs(" hex:", c->f);
-		json_array_foreach(list, i, v)
-			put_le(c, json_string_value(v));
+		json_array_foreach(list, i, v) put_le(c, json_string_value(v));
 	} else {
 		fprintf(c->f, " set:0x%" PRIx64 ":%" PRIu64, conv_u64(c, c->call, "value"),
 			conv_u64(c, c->call, "length"));
@@ -303,8 +302,8 @@ static void keep_pause(struct conv *c, const char *call)
 	if (c->gaps_ns && c->has_begun && gap >= c->gaps_ns && strncmp(call, "poll_cq", 7) != 0 &&
 	    strcmp(call, "comp_event") != 0)
 		c->slept_ns += gap;
-	c->has_begun = c->has_begun || strncmp(call, "post_", 5) == 0 ||
-		       strcmp(call, "wr_post") == 0;
+	c->has_begun =
+		c->has_begun || strncmp(call, "post_", 5) == 0 || strcmp(call, "wr_post") == 0;
 	c->last_ns = now;
 }
 

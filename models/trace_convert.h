@@ -14,16 +14,16 @@
 #define CONV_MAX_EP 16u
 
 struct conv_ep {
-	char name[16];		/* as recorded; the host is "h" + name */
+	char name[16]; /* as recorded; the host is "h" + name */
 	uint8_t gid[16];
 	uint32_t mtu;
-	uint32_t ud_peer;	/* where its last address handle points */
+	uint32_t ud_peer;                       /* where its last address handle points */
 	uint64_t hop_limit, tclass, flow_label; /* of that handle */
 	uint32_t n_mr, n_mw;
 };
 
 struct conv_mr {
-	uint32_t ep, number;	/* called "m" + number */
+	uint32_t ep, number; /* called "m" + number */
 	uint64_t va, len, access;
 	uint32_t lkey, rkey;
 	bool is_other_pd;
@@ -31,16 +31,16 @@ struct conv_mr {
 };
 
 struct conv_mw {
-	uint32_t ep, number;	/* called "w" + number */
+	uint32_t ep, number; /* called "w" + number */
 	uint32_t rkey;
 };
 
 /* A work request that was posted. */
 struct conv_wr {
 	uint64_t id, wr_id;
-	uint32_t index;		/* among the signaled ones of its queue, from 1 */
-	uint64_t grh_va;	/* UD receives: where the header goes; 0 = nowhere */
-	uint32_t *past; /* by queue: index of the last completion that was polled before this was
+	uint32_t index;  /* among the signaled ones of its queue, from 1 */
+	uint64_t grh_va; /* UD receives: where the header goes; 0 = nowhere */
+	uint32_t *past;  /* by queue: index of the last completion that was polled before this was
 			   posted */
 };
 
@@ -49,17 +49,17 @@ struct conv_queue {
 	struct conv_wr *wait; /* signaled, completion not polled yet; oldest first, from 'first' */
 	uint32_t first, n, cap;
 	uint32_t n_signaled;
-	struct conv_wr last;	/* whose completion was polled last; index 0 = none */
-	uint64_t polled_at;	/* line of that poll */
-	bool is_armed;		/* its CQ is armed at some time, so it needs a name */
+	struct conv_wr last; /* whose completion was polled last; index 0 = none */
+	uint64_t polled_at;  /* line of that poll */
+	bool is_armed;       /* its CQ is armed at some time, so it needs a name */
 };
 
 struct conv_qp {
 	uint32_t ep;
 	uint64_t number, qpn, peer_qpn;
-	uint32_t peer_ep;	/* CONV_MAX_EP = none */
+	uint32_t peer_ep; /* CONV_MAX_EP = none */
 	char type[4];
-	uint32_t state;		/* enum qp_state */
+	uint32_t state; /* enum qp_state */
 	uint64_t psn, mtu, sq, rq, max_sge, max_inline, rd_atomic, dest_rd_atomic, timeout, retry,
 		rnr_retry, min_rnr;
 	uint64_t sl, tclass, flow_label, hop_limit, qkey, access;
@@ -71,9 +71,9 @@ struct conv {
 	struct record_reader rec;
 	struct err *e;
 	FILE *f;
-	json_t *call;		/* the current line */
-	json_t *pending;	/* a post_send whose return value comes next, or NULL */
-	uint64_t gaps_ns;	/* pauses from this on are kept; 0 = none */
+	json_t *call;     /* the current line */
+	json_t *pending;  /* a post_send whose return value comes next, or NULL */
+	uint64_t gaps_ns; /* pauses from this on are kept; 0 = none */
 	uint64_t last_ns, slept_ns, slept_at_poll;
 	bool has_begun, has_polled;
 	struct conv_ep ep[CONV_MAX_EP];
@@ -88,10 +88,10 @@ struct conv {
 	const char *final[CONV_MAX_EP]; /* "A=FILE": the final bytes of the first region of endpoint
 					   A */
 	uint32_t n_final;
-	struct conv_mask {	/* bytes whose final value is the network's */
+	struct conv_mask { /* bytes whose final value is the network's */
 		uint32_t ep;
 		uint64_t va;
-	} *mask;
+	} * mask;
 	uint32_t n_mask;
 };
 

@@ -13,13 +13,13 @@
 #include "models/trace_convert.h"
 
 #define GRH 40u
-#define MERGE 64u	/* equal bytes between two differences that are written along */
-#define PIECE 4096u	/* bytes of one record in hex */
+#define MERGE 64u   /* equal bytes between two differences that are written along */
+#define PIECE 4096u /* bytes of one record in hex */
 
 struct image {
 	const struct conv_mr *m;
 	uint8_t *now, *was;
-	uint8_t *skip;		/* 1 = not compared */
+	uint8_t *skip; /* 1 = not compared */
 };
 
 static bool read_image(struct conv *c, const char *path, struct image *g)

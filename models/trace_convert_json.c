@@ -19,7 +19,7 @@ static char *wrap_large(const char *line)
 	bool is_quoted = false;
 	FILE *f = NULL;
 
-	for (const char *p = line, *q, *done = line; ; p = q) {
+	for (const char *p = line, *q, *done = line;; p = q) {
 		uint64_t v;
 
 		q = p;

@@ -13,7 +13,8 @@ static void put_sge(struct conv *c, uint32_t ep, const json_t *list)
 	const json_t *s;
 	size_t i;
 
-	json_array_foreach(list, i, s) {
+	json_array_foreach(list, i, s)
+	{
 		uint64_t va = conv_u64(c, s, "addr"), len = conv_u64(c, s, "length"),
 			 key = conv_u64(c, s, "lkey");
 		const struct conv_mr *m = conv_find_mr(c, ep, false, key, va, len);
@@ -33,8 +34,7 @@ static uint64_t sge_bytes(struct conv *c, const json_t *list)
 	const json_t *s;
 	size_t i;
 
-	json_array_foreach(list, i, s)
-		sum += conv_u64(c, s, "length");
+	json_array_foreach(list, i, s) sum += conv_u64(c, s, "length");
 	return sum;
 }
 
@@ -96,10 +96,9 @@ static bool put_flags(struct conv *c, const json_t *list, bool is_more)
 	const json_t *v;
 	size_t i;
 
-	json_array_foreach(list, i, v)
-		is_signaled = is_signaled ||
-			      strcmp(json_string_value(v) ? json_string_value(v) : "",
-				     "SIGNALED") == 0;
+	json_array_foreach(list, i, v) is_signaled =
+		is_signaled ||
+		strcmp(json_string_value(v) ? json_string_value(v) : "", "SIGNALED") == 0;
 	if (!is_signaled) {
 		fprintf(c->f, "%sunsignaled", lead);
 		lead = ",";
@@ -187,12 +186,10 @@ void conv_on_post_send_ret(struct conv *c)
 		return;
 	}
 	if (is_bad)
-		json_array_foreach(list, i, w)
-			if (conv_u64(c, w, "wr_id") == bad_id)
-				n_good = i < n_good ? i : n_good;
-	json_array_foreach(list, i, w)
-		if (i < n_good || (is_bad && i == n_good))
-			put_post(c, q, w, i + 1 < n_good, i == n_good);
+		json_array_foreach(list, i, w) if (conv_u64(c, w, "wr_id") == bad_id) n_good =
+			i < n_good ? i : n_good;
+	json_array_foreach(list, i, w) if (i < n_good || (is_bad && i == n_good))
+		put_post(c, q, w, i + 1 < n_good, i == n_good);
 	json_decref(c->pending);
 	c->pending = NULL;
 }

@@ -101,9 +101,9 @@ void conv_set_mr(struct conv *c)
 	m->access = conv_u64(c, c->call, "access");
 	m->lkey = (uint32_t)conv_u64(c, c->call, "lkey");
 	m->rkey = (uint32_t)conv_u64(c, c->call, "rkey");
-	m->is_other_pd = strcmp(json_object_get(c->call, "what") ? conv_str(c, c->call, "what")
-								 : "",
-				"other pd") == 0;
+	m->is_other_pd =
+		strcmp(json_object_get(c->call, "what") ? conv_str(c, c->call, "what") : "",
+		       "other pd") == 0;
 	parse_pattern(c, m);
 }
 
@@ -141,7 +141,7 @@ void conv_set_qp(struct conv *c)
 	q->rq = conv_u64(c, cap, "max_recv_wr");
 	q->max_sge = max_u64(conv_u64(c, cap, "max_send_sge"), conv_u64(c, cap, "max_recv_sge"));
 	q->max_inline = conv_u64(c, cap, "max_inline_data");
-	q->mtu = c->ep[q->ep].mtu;	/* UD; the others say path_mtu */
+	q->mtu = c->ep[q->ep].mtu; /* UD; the others say path_mtu */
 	q->rd_atomic = q->dest_rd_atomic = 16;
 	q->timeout = 14;
 	q->retry = q->rnr_retry = 7;

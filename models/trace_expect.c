@@ -9,13 +9,29 @@
 
 #include "models/trace_reader.h"
 
-const char *const wc_status_names[] = {
-	"SUCCESS", "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_EEC_OP_ERR", "LOC_PROT_ERR",
-	"WR_FLUSH_ERR", "MW_BIND_ERR", "BAD_RESP_ERR", "LOC_ACCESS_ERR", "REM_INV_REQ_ERR",
-	"REM_ACCESS_ERR", "REM_OP_ERR", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "LOC_RDD_VIOL_ERR",
-	"REM_INV_RD_REQ_ERR", "REM_ABORT_ERR", "INV_EECN_ERR", "INV_EEC_STATE_ERR", "FATAL_ERR",
-	"RESP_TIMEOUT_ERR", "GENERAL_ERR", NULL
-};
+const char *const wc_status_names[] = { "SUCCESS",
+					"LOC_LEN_ERR",
+					"LOC_QP_OP_ERR",
+					"LOC_EEC_OP_ERR",
+					"LOC_PROT_ERR",
+					"WR_FLUSH_ERR",
+					"MW_BIND_ERR",
+					"BAD_RESP_ERR",
+					"LOC_ACCESS_ERR",
+					"REM_INV_REQ_ERR",
+					"REM_ACCESS_ERR",
+					"REM_OP_ERR",
+					"RETRY_EXC_ERR",
+					"RNR_RETRY_EXC_ERR",
+					"LOC_RDD_VIOL_ERR",
+					"REM_INV_RD_REQ_ERR",
+					"REM_ABORT_ERR",
+					"INV_EECN_ERR",
+					"INV_EEC_STATE_ERR",
+					"FATAL_ERR",
+					"RESP_TIMEOUT_ERR",
+					"GENERAL_ERR",
+					NULL };
 static const char *const none_names[] = { "none", NULL };
 static const char *const error_names[] = { "EINVAL", "ENOMEM", NULL };
 static const int error_numbers[] = { EINVAL, ENOMEM };
@@ -75,7 +91,7 @@ static bool call_queue(const struct record_field *f, const char *text, void *obj
 	if (record_name(&q, &name, &len) && *q == '\0' && len <= NAME_MAX_LEN)
 		l->x.srq = trace_lookup(t, THING_SRQ, l->x.host, name, len);
 	if (l->x.srq != TRACE_NONE)
-		return true;	/* a receive of an SRQ: whichever QP takes it */
+		return true; /* a receive of an SRQ: whichever QP takes it */
 	return trace_take(t, &p, THING_QP, l->x.host, &l->x.qp, why) && *p == '\0';
 }
 

@@ -73,9 +73,9 @@ static bool resolve_peer(struct trace *t, struct trace_qp *q, struct err *e)
 	peer = &t->qps[q->peer_qp];
 	if (peer->type != q->type)
 		return err_set(e, t->path, q->line,
-			       "type=%s, but the peer %s.%s has type=%s (line %u)",
-			       types[q->type], t->hosts[peer->host].name, peer->name,
-			       types[peer->type], peer->line);
+			       "type=%s, but the peer %s.%s has type=%s (line %u)", types[q->type],
+			       t->hosts[peer->host].name, peer->name, types[peer->type],
+			       peer->line);
 	q->peer_qpn = peer->qpn;
 	return true;
 }

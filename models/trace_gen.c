@@ -18,8 +18,8 @@
 #include "sim/record.h"
 #include "sim/rng.h"
 
-#define RECV_AHEAD 64u		/* receives kept posted on each QP */
-#define ALIGN 64u		/* addresses are multiples of this */
+#define RECV_AHEAD 64u /* receives kept posted on each QP */
+#define ALIGN 64u      /* addresses are multiples of this */
 #define MAX_SIZES 16u
 
 struct gen {
@@ -32,14 +32,14 @@ struct gen {
 	/* state */
 	FILE *f;
 	struct rng rng;
-	uint64_t id, recv_id;	/* last ids of h0, h1 */
+	uint64_t id, recv_id; /* last ids of h0, h1 */
 	struct gen_qp {
-		uint64_t *ids;		/* of the last 'window' posts, by number % window */
-		uint64_t n;		/* posts */
-		uint64_t waited;	/* id last waited for */
+		uint64_t *ids;   /* of the last 'window' posts, by number % window */
+		uint64_t n;      /* posts */
+		uint64_t waited; /* id last waited for */
 		uint64_t recv_ids[RECV_AHEAD];
 		uint64_t n_recv;
-	} *qp;
+	} * qp;
 };
 
 /* What `--ops` may name, and the keys that the records of it have. */
@@ -281,7 +281,7 @@ static uint64_t window_id(const struct gen *g, const struct gen_qp *qp)
 	if (g->gap_ps || qp->n < g->window)
 		return 0;
 	k = qp->n - g->window;
-	k = (k / g->signal + 1) * g->signal - 1;	/* the next that is signaled */
+	k = (k / g->signal + 1) * g->signal - 1; /* the next that is signaled */
 	return qp->ids[k % g->window];
 }
 

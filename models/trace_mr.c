@@ -91,7 +91,7 @@ static bool is_covered(const struct trace *t, const struct trace_mr *m)
 
 		if (o->host == m->host && o->va <= at && at < o->va + o->len) {
 			at = o->va + o->len;
-			i = UINT32_MAX;	/* look again from the first */
+			i = UINT32_MAX; /* look again from the first */
 		}
 	}
 	return at >= m->va + m->len;

@@ -8,7 +8,7 @@
 
 #include "models/trace_reader.h"
 
-#define SUGGEST_FROM 1000u	/* names looked at for "did you mean" */
+#define SUGGEST_FROM 1000u /* names looked at for "did you mean" */
 
 const char *const trace_thing_names[THINGS] = { "host", "PD", "MR", "window", "CQ", "SRQ", "QP" };
 

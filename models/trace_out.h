@@ -9,7 +9,7 @@
 #include "sim/outfile.h"
 
 struct trace_out {
-	FILE *f;		/* print to this */
+	FILE *f; /* print to this */
 	void *gz;
 	struct outfile o;
 };

@@ -8,11 +8,19 @@
 #include "models/nic.h"
 #include "models/trace_stream.h"
 
-const char *const wr_opcode_names[] = {
-	"RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "SEND", "SEND_WITH_IMM", "SEND_WITH_INV",
-	"RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "LOCAL_INV", "BIND_MW",
-	"FLUSH", "ATOMIC_WRITE", NULL
-};
+const char *const wr_opcode_names[] = { "RDMA_WRITE",
+					"RDMA_WRITE_WITH_IMM",
+					"SEND",
+					"SEND_WITH_IMM",
+					"SEND_WITH_INV",
+					"RDMA_READ",
+					"ATOMIC_CMP_AND_SWP",
+					"ATOMIC_FETCH_AND_ADD",
+					"LOCAL_INV",
+					"BIND_MW",
+					"FLUSH",
+					"ATOMIC_WRITE",
+					NULL };
 static const char *const flag_names[] = { "signaled", "unsignaled", "solicited", "fence",
 					  "inline",   "more",       NULL };
 
@@ -235,8 +243,8 @@ static const struct record_field post_fields[] = {
 	[P_OP] = RECORD_ROW_ENUM(T, opcode, "op", wr_opcode_names, 0, RECORD_REQUIRED),
 	[P_SGE] = RECORD_ROW_CALL("sge", call_sge,
 				  "must be a list of MR:OFFSET:LEN or va:ADDR:lkey:KEY:LEN", 0),
-	[P_REMOTE] = RECORD_ROW_CALL("remote", call_remote, "must be MR:OFFSET or va:ADDR:rkey:KEY",
-				     0),
+	[P_REMOTE] =
+		RECORD_ROW_CALL("remote", call_remote, "must be MR:OFFSET or va:ADDR:rkey:KEY", 0),
 	[P_IMM] = RECORD_ROW_NUMBER(T, imm, "imm", 0, 0, UINT32_MAX, 0),
 	[P_INV] = RECORD_ROW_CALL("inv", call_later, "", 0),
 	[P_ADD] = RECORD_ROW_NUMBER(T, compare_add, "add", 0, 0, UINT64_MAX, 0),

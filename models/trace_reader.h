@@ -40,17 +40,17 @@ struct id_set {
 };
 
 struct host_ids {
-	uint64_t last;			/* id of the last record, 0 = none yet */
+	uint64_t last; /* id of the last record, 0 = none yet */
 	struct id_set all, signaled;
 };
 
 struct trace_reader {
 	struct record_reader rec;
-	struct name_slot *names;	/* open addressing, a power of two of them */
+	struct name_slot *names; /* open addressing, a power of two of them */
 	uint32_t n_names, cap_names;
-	struct host_ids *ids;		/* one a host */
-	bool has_current;		/* rec holds a line that was not looked at yet */
-	bool has_collected;		/* `expect` and `wire` records are all known */
+	struct host_ids *ids; /* one a host */
+	bool has_current;     /* rec holds a line that was not looked at yet */
+	bool has_collected;   /* `expect` and `wire` records are all known */
 };
 
 /* A word that names something, for error messages: what kinds of things are called. */

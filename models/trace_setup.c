@@ -10,7 +10,7 @@
 #include "models/nic.h"
 #include "models/trace_reader.h"
 
-#define FIRST_IP 0x0a000001u	/* 10.0.0.1, then upwards */
+#define FIRST_IP 0x0a000001u /* 10.0.0.1, then upwards */
 
 static const char *const mtu_names[] = { "256", "512", "1024", "2048", "4096", NULL };
 static const char *const qp_type_names[] = { "RC", "UC", "UD", "XRC", NULL };
@@ -333,7 +333,7 @@ static bool parse_peer(const struct record_field *f, const char *text, void *obj
 	}
 	if (!record_char(&p, '.') || !record_name(&p, &name, &len) || *p || len > NAME_MAX_LEN)
 		return false;
-	memcpy(q->peer_name, name, len + 1);	/* looked up when all QPs are known */
+	memcpy(q->peer_name, name, len + 1); /* looked up when all QPs are known */
 	return true;
 }
 
@@ -374,8 +374,7 @@ static const struct record_field qp_fields[] = {
 	RECORD_ROW_NUMBER(T, sport, "sport", 0, 1, 0xffff, 0),
 	RECORD_ROW_NUMBER(T, pkey, "pkey", 0xffff, 0, 0xffff, 0),
 	RECORD_ROW_NUMBER(T, qkey, "qkey", 0, 0, UINT32_MAX, 0),
-	RECORD_ROW_FLAGS(T, access, "access", trace_access_names,
-			 QP_ACCESS, 0),
+	RECORD_ROW_FLAGS(T, access, "access", trace_access_names, QP_ACCESS, 0),
 	RECORD_ROW_RATE(T, rate_bps, "rate", 0, 0),
 	RECORD_ROW_BOOL(T, sig_all, "sig_all", 0, 0),
 };

@@ -194,9 +194,9 @@ bool trace_read_mem(struct trace *t, struct trace_record *r, struct err *e)
 
 enum { MOD_TARGET, MOD_STATE, MOD_LIMIT, MOD_WHEN };
 static const struct record_field modify_fields[] = {
-	[MOD_TARGET] = RECORD_ROW_CALL("HOST.QP or HOST.SRQ", trace_call_qp_or_srq,
-				       "must be HOST.QP or HOST.SRQ",
-				       RECORD_PLACE | RECORD_REQUIRED),
+	[MOD_TARGET] =
+		RECORD_ROW_CALL("HOST.QP or HOST.SRQ", trace_call_qp_or_srq,
+				"must be HOST.QP or HOST.SRQ", RECORD_PLACE | RECORD_REQUIRED),
 	[MOD_STATE] = RECORD_ROW_ENUM(T, state, "state", state_names, 0, 0),
 	[MOD_LIMIT] = RECORD_ROW_NUMBER(T, limit, "limit", 0, 0, 32768, 0),
 	[MOD_WHEN] = TRACE_ROWS_WHEN,

@@ -15,8 +15,8 @@ record_call trace_call_qp, trace_call_qp_or_srq, trace_call_after;
  */
 #define TRACE_ROWS_WHEN \
 	RECORD_ROW_TIME(struct trace_record, at_ps, "at", 0, 0), \
-	RECORD_ROW_CALL("after", trace_call_after, "must be a list of ID or HOST:ID", 0), \
-	RECORD_ROW_TIME(struct trace_record, delay_ps, "delay", 0, 0)
+		RECORD_ROW_CALL("after", trace_call_after, "must be a list of ID or HOST:ID", 0), \
+		RECORD_ROW_TIME(struct trace_record, delay_ps, "delay", 0, 0)
 
 bool trace_check_when(const struct record_reader *rec, const struct trace_record *r, bool has_at,
 		      struct err *e);

@@ -14,7 +14,7 @@ struct tx_port {
 	/* ports */
 	struct chan *data, *ack, *pkt;
 	/* state */
-	uint8_t turn;	/* input that is looked at first: 0 data, 1 ack */
+	uint8_t turn; /* input that is looked at first: 0 data, 1 ack */
 	/* statistics */
 	uint64_t data_pkts, ack_pkts;
 };
@@ -63,7 +63,11 @@ static uint64_t tx_port_step(struct block *b)
 }
 
 const struct block_class tx_port_class = {
-	.name = "tx_port", .impl = "c", .size = sizeof(struct tx_port), .fields = tx_port_fields,
+	.name = "tx_port",
+	.impl = "c",
+	.size = sizeof(struct tx_port),
+	.fields = tx_port_fields,
 	.doc = "arbiter between data packets and acknowledgements in front of the MAC",
-	.reset = tx_port_reset, .step = tx_port_step,
+	.reset = tx_port_reset,
+	.step = tx_port_step,
 };

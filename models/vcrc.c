@@ -9,22 +9,24 @@
  */
 #include "models/vcrc.h"
 
-#define BIT(n, b, v) ((n) >> (b) & 1 ? (v) : 0)
+#define BIT(n, b, v) ((n) >> (b)&1 ? (v) : 0)
 #define ENTRY(n, a, b, c, d, e, f, g, h) \
 	BIT(n, 0, a) ^ BIT(n, 1, b) ^ BIT(n, 2, c) ^ BIT(n, 3, d) ^ BIT(n, 4, e) ^ BIT(n, 5, f) ^ \
-	BIT(n, 6, g) ^ BIT(n, 7, h)
+		BIT(n, 6, g) ^ BIT(n, 7, h)
 #define ENTRIES_4(n, ...) \
 	ENTRY(n, __VA_ARGS__), ENTRY((n) + 1, __VA_ARGS__), ENTRY((n) + 2, __VA_ARGS__), \
-	ENTRY((n) + 3, __VA_ARGS__)
+		ENTRY((n) + 3, __VA_ARGS__)
 #define ENTRIES_16(n, ...) \
 	ENTRIES_4(n, __VA_ARGS__), ENTRIES_4((n) + 4, __VA_ARGS__), \
-	ENTRIES_4((n) + 8, __VA_ARGS__), ENTRIES_4((n) + 12, __VA_ARGS__)
+		ENTRIES_4((n) + 8, __VA_ARGS__), ENTRIES_4((n) + 12, __VA_ARGS__)
 #define ENTRIES_64(n, ...) \
 	ENTRIES_16(n, __VA_ARGS__), ENTRIES_16((n) + 16, __VA_ARGS__), \
-	ENTRIES_16((n) + 32, __VA_ARGS__), ENTRIES_16((n) + 48, __VA_ARGS__)
+		ENTRIES_16((n) + 32, __VA_ARGS__), ENTRIES_16((n) + 48, __VA_ARGS__)
 #define ROW(...) \
-	{ ENTRIES_64(0, __VA_ARGS__), ENTRIES_64(64, __VA_ARGS__), ENTRIES_64(128, __VA_ARGS__), \
-	  ENTRIES_64(192, __VA_ARGS__) }
+	{ \
+		ENTRIES_64(0, __VA_ARGS__), ENTRIES_64(64, __VA_ARGS__), \
+			ENTRIES_64(128, __VA_ARGS__), ENTRIES_64(192, __VA_ARGS__) \
+	}
 
 /* Of the bits of a byte, from the lowest. */
 static const uint16_t table[8][256] = {

@@ -39,9 +39,9 @@ struct verbs_mr {
 
 /* A memory window of type 2. */
 struct verbs_mw {
-	uint32_t rkey;		/* 0 = to be assigned */
+	uint32_t rkey; /* 0 = to be assigned */
 	uint16_t pd;
-	uint32_t mr;		/* for the caller: what it was last bound to */
+	uint32_t mr; /* for the caller: what it was last bound to */
 };
 
 struct verbs_cq {

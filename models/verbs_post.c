@@ -11,7 +11,7 @@
 #include "models/wqe.h"
 
 #define COUNTER_MASK 0xffffu /* counters in a QP's doorbell record */
-#define AV_EXT 0x80000000u /* a whole address vector, no short form */
+#define AV_EXT 0x80000000u   /* a whole address vector, no short form */
 #define AV_GRH 0x40000000u
 
 /*
@@ -49,7 +49,7 @@ static const struct {
 	[WR_FLUSH] = { MLX5_OPCODE_FLUSH, OPC_KNOWN | OPC_RADDR | OPC_FLUSH },
 	[WR_ATOMIC_WRITE] = { MLX5_OPCODE_ATOMIC_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE },
 };
-#define FETH_GLOBAL 1u	/* FLUSH: of a range, up to global visibility */
+#define FETH_GLOBAL 1u /* FLUSH: of a range, up to global visibility */
 
 uint64_t sge_bytes(const struct sge *sge, uint32_t n)
 {

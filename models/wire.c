@@ -26,8 +26,8 @@
 #include "models/wire.h"
 #include "sim/pool.h"
 
-#define MIN_ETH_BYTES 84u	/* of a minimum frame with preamble and gap */
-#define MIN_IB_BYTES 28u	/* of LRH, BTH, CRCs and delimiters */
+#define MIN_ETH_BYTES 84u /* of a minimum frame with preamble and gap */
+#define MIN_IB_BYTES 28u  /* of LRH, BTH, CRCs and delimiters */
 #define MAX_MTU 4096u
 #define MAX_FLIGHTS (1u << 22)
 #define N_SIZES 3u
@@ -35,17 +35,17 @@
 /* A frame on its way, with the times of the far end. */
 struct flight {
 	uint64_t first_ps, last_ps;
-	uint64_t due_cyc;	/* of the push that is seen at the far end at the last bit */
+	uint64_t due_cyc; /* of the push that is seen at the far end at the last bit */
 	uint32_t buf;
 };
 
 /* One direction. */
 struct lane {
-	struct flight *line;	/* ring, sorted by last_ps */
+	struct flight *line; /* ring, sorted by last_ps */
 	uint32_t size, head, count;
-	uint64_t frames;	/* entered so far */
-	uint32_t *next;		/* per rule: first element of nth[] still ahead */
-	struct flight repeat;	/* buf: reference to the frame to be repeated, or BUF_NONE */
+	uint64_t frames;      /* entered so far */
+	uint32_t *next;       /* per rule: first element of nth[] still ahead */
+	struct flight repeat; /* buf: reference to the frame to be repeated, or BUF_NONE */
 	struct rng rng;
 };
 
@@ -57,7 +57,7 @@ struct wire {
 	/* ports */
 	struct chan *a_in, *b_in, *a_out, *b_out;
 	/* state */
-	struct lane lane[2];	/* 0: a to b, 1: b to a */
+	struct lane lane[2]; /* 0: a to b, 1: b to a */
 	struct pool *pool[N_SIZES];
 	uint32_t in_flight_ab, in_flight_ba;
 	/* statistics */
@@ -272,7 +272,8 @@ static void launch(struct wire *w, struct lane *l, const struct frame *in, const
 		   const struct fate *fate)
 {
 	uint64_t on_line = latency_ps(w) + fate->delay_ps;
-	struct flight f = { .first_ps = in->first_ps + on_line, .last_ps = in->last_ps + on_line,
+	struct flight f = { .first_ps = in->first_ps + on_line,
+			    .last_ps = in->last_ps + on_line,
 			    .buf = copy_packet(w, p) };
 
 	if (fate->is_corrupted)
@@ -389,7 +390,12 @@ static uint64_t wire_step(struct block *b)
 }
 
 const struct block_class wire_class = {
-	.name = "wire", .impl = "c", .size = sizeof(struct wire), .fields = wire_fields,
+	.name = "wire",
+	.impl = "c",
+	.size = sizeof(struct wire),
+	.fields = wire_fields,
 	.doc = "full-duplex link: propagation, loss, corruption, repetition, reordering",
-	.build = wire_build, .reset = wire_reset, .step = wire_step,
+	.build = wire_build,
+	.reset = wire_reset,
+	.step = wire_step,
 };

@@ -168,7 +168,7 @@ static void retire(struct workload *w, struct host *h, const struct wc *wc)
 			struct op_row *row = oplog_row(s->oplog, e.op);
 
 			row->bytes = wc->byte_len;
-			row->qp = h->nic->qp[wc->qpi].trace_qp;	/* an SRQ's: now known */
+			row->qp = h->nic->qp[wc->qpi].trace_qp; /* an SRQ's: now known */
 			if (wc->opcode == CQE_RESP_WR_IMM)
 				row->opcode = OP_RECV_WITH_IMM;
 			w->open_recvs--;

@@ -9,15 +9,15 @@
 #include "models/msg.h"
 #include "models/setup.h"
 
-#define DROP_KEYS 34u		/* of a region, and of windows that were bound to it */
+#define DROP_KEYS 34u /* of a region, and of windows that were bound to it */
 
 /* A QP's records. */
 struct work_queue {
-	uint32_t head, tail;	/* in file order */
-	uint32_t n_recvs;	/* among them: what receives must not pass */
+	uint32_t head, tail;          /* in file order */
+	uint32_t n_recvs;             /* among them: what receives must not pass */
 	uint32_t parked, parked_tail; /* receives that wait for room */
-	bool is_blocked;	/* the first waits for room or its window */
-	bool is_parked_ready;	/* the first parked one is among those that can run */
+	bool is_blocked;              /* the first waits for room or its window */
+	bool is_parked_ready;         /* the first parked one is among those that can run */
 };
 
 struct workload {
@@ -29,18 +29,19 @@ struct workload {
 	/* ports */
 	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd;
 	/* state */
-	struct work_queue *wq;	/* by QP; then receives by SRQ */
-	uint32_t ready;		/* heap of records that can run */
-	struct cpu_list *list;	/* accesses of the call under way */
-	uint32_t at;		/* the next of them */
-	uint64_t free_cyc;	/* the core does something until then */
-	uint32_t storing;	/* MEM record under way, or REC_NONE */
-	uint64_t stored;	/* of its bytes */
+	struct work_queue *wq;                /* by QP; then receives by SRQ */
+	uint32_t ready;                       /* heap of records that can run */
+	struct cpu_list *list;                /* accesses of the call under way */
+	uint32_t at;                          /* the next of them */
+	uint64_t free_cyc;                    /* the core does something until then */
+	uint32_t storing;                     /* MEM record under way, or REC_NONE */
+	uint64_t stored;                      /* of its bytes */
 	uint32_t drop_key[DROP_KEYS], n_drop; /* keys that the NIC is to forget */
-	struct qp_cmd cmd;	/* has_cmd: for the NIC, once the accesses are done */
+	struct qp_cmd cmd;                    /* has_cmd: for the NIC, once the accesses are done */
 	bool has_cmd;
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
-	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc, cmd_cyc; /* the parameters, in cycles */
+	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc,
+		cmd_cyc; /* the parameters, in cycles */
 	/* statistics */
 	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b;
 	/* waves */

@@ -95,7 +95,7 @@ static bool run_recv(struct workload *w, struct host *h, const struct rec *c)
 					   w->b.now_ps);
 
 		verbs_post_recv(h, c->qpi, &wr, op, new_list(w));
-		if (c->qpi < h->nic->n_qp)	/* those of an SRQ are polled all the time */
+		if (c->qpi < h->nic->n_qp) /* those of an SRQ are polled all the time */
 			workload_want_poll(w, h, h->nic->qp[c->qpi].rcq);
 		workload_note_recv(w, h, c->qpi);
 		w->recvs++;

@@ -6,7 +6,12 @@
 
 /* Which segments follow the control segment, by opcode. */
 enum {
-	SEG_RADDR = 1, SEG_ATOMIC = 2, SEG_DATA = 4, SEG_INLINE = 8, SEG_KNOWN = 16, SEG_BIND = 32,
+	SEG_RADDR = 1,
+	SEG_ATOMIC = 2,
+	SEG_DATA = 4,
+	SEG_INLINE = 8,
+	SEG_KNOWN = 16,
+	SEG_BIND = 32,
 	SEG_FLUSH = 64
 };
 
@@ -101,15 +106,27 @@ void wqe_send_decode(struct wqe *w, const uint8_t *p, uint8_t qp_type)
 	uint8_t kinds = segments[p[3]];
 
 	*w = (struct wqe){
-		.qpi = w->qpi, .buf = w->buf, .op = w->op, .index = w->index, .n_bb = w->n_bb,
-		.opcode = p[3], .imm = load_be32(p + 12), .seg_off = WQE_SEG,
-		.fence = (p[11] & MLX5_FENCE) != 0, .signaled = (p[11] & 0x0c) == MLX5_CQE_UPDATE,
+		.qpi = w->qpi,
+		.buf = w->buf,
+		.op = w->op,
+		.index = w->index,
+		.n_bb = w->n_bb,
+		.opcode = p[3],
+		.imm = load_be32(p + 12),
+		.seg_off = WQE_SEG,
+		.fence = (p[11] & MLX5_FENCE) != 0,
+		.signaled = (p[11] & 0x0c) == MLX5_CQE_UPDATE,
 		.solicited = (p[11] & MLX5_SOLICITED) != 0,
 	};
 	if (kinds & SEG_KNOWN && !decode_segments(w, p, kinds, qp_type))
 		*w = (struct wqe){
-			.qpi = w->qpi, .buf = w->buf, .op = w->op, .index = w->index,
-			.n_bb = w->n_bb, .opcode = WQE_OPCODE_BAD, .seg_off = WQE_SEG,
+			.qpi = w->qpi,
+			.buf = w->buf,
+			.op = w->op,
+			.index = w->index,
+			.n_bb = w->n_bb,
+			.opcode = WQE_OPCODE_BAD,
+			.seg_off = WQE_SEG,
 			.signaled = w->signaled,
 		};
 }

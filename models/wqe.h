@@ -24,9 +24,9 @@
  */
 #define WQE_BIND_BYTES 32u
 
-#define WQE_AV_OFF 16u		/* UD: address vector; XRC: SRQ number */
+#define WQE_AV_OFF 16u /* UD: address vector; XRC: SRQ number */
 #define WQE_AV_BYTES 48u
-#define WQE_NEXT 2u		/* SRQ: index of the next WQE, in the first segment of each */
+#define WQE_NEXT 2u /* SRQ: index of the next WQE, in the first segment of each */
 
 static inline uint32_t load_be32(const uint8_t *p)
 {
@@ -44,8 +44,9 @@ struct wqe_seg {
 };
 static inline struct wqe_seg wqe_seg_at(const uint8_t *p)
 {
-	return (struct wqe_seg){
-		.len = load_be32(p), .lkey = load_be32(p + 4), .addr = load_be64(p + 8) };
+	return (struct wqe_seg){ .len = load_be32(p),
+				 .lkey = load_be32(p + 4),
+				 .addr = load_be64(p + 8) };
 }
 
 /* Basic blocks of the send WQE whose control segment is at 'p'; 0 when its length field is 0. */

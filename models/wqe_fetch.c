@@ -103,7 +103,9 @@ static bool take_order(struct wqe_fetch *w)
 	}
 	SIM_CHECK(m->n_bb > 0 && m->max_wqe > 0, w);
 	w->slot[i] = (struct sq_slot){
-		.order = *m, .buf = pool_alloc(w->blocks), .is_used = true,
+		.order = *m,
+		.buf = pool_alloc(w->blocks),
+		.is_used = true,
 		.want = (uint32_t)min_u64(m->n_bb, w->prefetch),
 	};
 	qpc_req_push(w->qpc_req, &(struct qpc_req){ .qpi = m->qpi, .tag = i });
@@ -133,10 +135,15 @@ static void read_blocks(struct wqe_fetch *w)
 	uint32_t at = (s->order.index + s->asked) & (qp->sq_bb - 1);
 	uint32_t n = (uint32_t)min_u64(s->want - s->asked, qp->sq_bb - at);
 
-	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = qp->sq_pa + (uint64_t)at * WQE_BB, .key = KEY_PHYS, .len = n * WQE_BB,
-		.buf = s->buf, .off = s->asked * WQE_BB, .tag = TAG_SQ | i, .pd = qp->pd,
-		.cls = DMA_WQE, .op = OP_NONE });
+	dma_req_push(w->dma_req, &(struct dma_req){ .addr = qp->sq_pa + (uint64_t)at * WQE_BB,
+						    .key = KEY_PHYS,
+						    .len = n * WQE_BB,
+						    .buf = s->buf,
+						    .off = s->asked * WQE_BB,
+						    .tag = TAG_SQ | i,
+						    .pd = qp->pd,
+						    .cls = DMA_WQE,
+						    .op = OP_NONE });
 	s->asked += n;
 	s->reads++;
 	w->sq_reads++;
@@ -153,9 +160,10 @@ static uint64_t end_order(struct wqe_fetch *w)
 
 	if (!chan_can_push(w->fetched))
 		return chan_stall(w->fetched);
-	sq_fetched_push(w->fetched, &(struct sq_fetched){
-		.qpi = s->order.qpi, .bytes = s->bytes, .n_bb = (uint16_t)s->done,
-		.n_wqe = s->n_wqe });
+	sq_fetched_push(w->fetched, &(struct sq_fetched){ .qpi = s->order.qpi,
+							  .bytes = s->bytes,
+							  .n_bb = (uint16_t)s->done,
+							  .n_wqe = s->n_wqe });
 	buf_unref(&w->b, s->buf);
 	s->is_used = false;
 	w->in_flight--;
@@ -169,7 +177,9 @@ static void deliver(struct wqe_fetch *w, struct sq_slot *s, uint32_t n_bb)
 	const struct qp_attr *qp = wqe_fetch_qp(w, s->order.qpi);
 	const uint8_t *p = (const uint8_t *)buf_data(w->b.sim, s->buf) + (size_t)s->done * WQE_BB;
 	struct wqe m = {
-		.qpi = s->order.qpi, .buf = pool_alloc(w->wqes_pool), .n_bb = (uint8_t)n_bb,
+		.qpi = s->order.qpi,
+		.buf = pool_alloc(w->wqes_pool),
+		.n_bb = (uint8_t)n_bb,
 		.index = (uint16_t)(s->order.index + s->done),
 	};
 
@@ -222,7 +232,7 @@ static uint64_t decode(struct wqe_fetch *w)
 	if (s->done + n > s->want) {
 		w->cut++;
 		if (s->n_wqe) {
-			s->want = s->done;	/* the next order begins with it */
+			s->want = s->done; /* the next order begins with it */
 		} else {
 			s->want = n;
 			qp_list_take(&w->sq_decode);
@@ -246,7 +256,7 @@ static void take_dma_rsp(struct wqe_fetch *w)
 	if (!m)
 		return;
 	i = m->tag & ~TAG_KIND;
-	SIM_CHECK(m->status == XLATE_OK, w);	/* bus addresses of the set-up */
+	SIM_CHECK(m->status == XLATE_OK, w); /* bus addresses of the set-up */
 	if ((m->tag & TAG_KIND) != TAG_SQ)
 		wqe_fetch_rq_done(w, m->tag);
 	else if (--w->slot[i].reads == 0 && w->slot[i].asked == w->slot[i].want)
@@ -277,7 +287,7 @@ static uint64_t wqe_fetch_step(struct block *b)
 {
 	struct wqe_fetch *w = (struct wqe_fetch *)b;
 	uint64_t next = decode(w);
-	bool was_empty = w->sq_decode.n == 0;	/* then decode had no reason to return */
+	bool was_empty = w->sq_decode.n == 0; /* then decode had no reason to return */
 	bool is_rsp_free = wqe_fetch_rq_answer(w);
 	bool is_dma_free = start_dma(w);
 	bool is_qpc_free = take_order(w);
@@ -295,7 +305,12 @@ static uint64_t wqe_fetch_step(struct block *b)
 }
 
 const struct block_class wqe_fetch_class = {
-	.name = "wqe_fetch", .impl = "c", .size = sizeof(struct wqe_fetch),
-	.fields = wqe_fetch_fields, .doc = "reads send and receive WQEs from host memory",
-	.build = wqe_fetch_build, .reset = wqe_fetch_reset, .step = wqe_fetch_step,
+	.name = "wqe_fetch",
+	.impl = "c",
+	.size = sizeof(struct wqe_fetch),
+	.fields = wqe_fetch_fields,
+	.doc = "reads send and receive WQEs from host memory",
+	.build = wqe_fetch_build,
+	.reset = wqe_fetch_reset,
+	.step = wqe_fetch_step,
 };

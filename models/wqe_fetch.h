@@ -13,7 +13,7 @@
 #include "sim/pool.h"
 
 #define MAX_READS 64u
-#define TAG_KIND 0xc0000000u	/* what a DMA read was for; the rest is the slot or the queue */
+#define TAG_KIND 0xc0000000u /* what a DMA read was for; the rest is the slot or the queue */
 #define TAG_SQ 0x00000000u
 #define TAG_RQ 0x40000000u
 #define TAG_DBR 0x80000000u
@@ -21,10 +21,10 @@
 /* An order of the scheduler under way. */
 struct sq_slot {
 	struct sq_fetch order;
-	uint32_t buf;		/* where its basic blocks are read to */
-	uint32_t want, asked;	/* basic blocks: to be read in all, of these asked for */
-	uint32_t reads;		/* outstanding */
-	uint32_t done;		/* basic blocks decoded */
+	uint32_t buf;         /* where its basic blocks are read to */
+	uint32_t want, asked; /* basic blocks: to be read in all, of these asked for */
+	uint32_t reads;       /* outstanding */
+	uint32_t done;        /* basic blocks decoded */
 	uint32_t bytes;
 	uint16_t n_wqe;
 	bool is_used;
@@ -37,22 +37,22 @@ struct sq_slot {
 struct rq_qp {
 	/* the ring */
 	uint64_t pa, dbr_pa;
-	const uint32_t *op;	/* oplog handles by place in the ring, or NULL */
+	const uint32_t *op; /* oplog handles by place in the ring, or NULL */
 	uint32_t n_wqe, stride;
 	uint16_t pd;
 	bool is_shared;
 	/* SRQ: places in the ring of the first WQE held, of the next to read */
 	uint16_t first_wqe, next_wqe;
-	struct qp_list asker;	/* SRQ: QPs that wait for an answer */
-	uint32_t limit;		/* SRQ: fewer posted are an event, once; 0 = not armed */
+	struct qp_list asker; /* SRQ: QPs that wait for an answer */
+	uint32_t limit;       /* SRQ: fewer posted are an event, once; 0 = not armed */
 	/* counters */
-	uint16_t index;		/* next to hand out */
-	uint16_t read;		/* next to read: index + n_held + n_reading */
-	uint16_t producer;	/* posted, as far as known */
-	uint16_t n_waiting;	/* questions of the responder */
+	uint16_t index;                    /* next to hand out */
+	uint16_t read;                     /* next to read: index + n_held + n_reading */
+	uint16_t producer;                 /* posted, as far as known */
+	uint16_t n_waiting;                /* questions of the responder */
 	uint16_t first, n_held, n_reading; /* places of the line */
 	bool is_reading_dbr, wants_dbr;
-	bool is_dbr_fresh;	/* the last reading began after the oldest question */
+	bool is_dbr_fresh; /* the last reading began after the oldest question */
 	uint32_t line, dbr_buf;
 };
 
@@ -71,13 +71,13 @@ struct wqe_fetch {
 	uint64_t decode_free_cyc;
 	uint32_t in_flight;
 	/* state: receive queues */
-	struct rq_qp *rq;	/* by QP, then by SRQ */
+	struct rq_qp *rq;                  /* by QP, then by SRQ */
 	struct qp_list rq_read, rq_answer; /* queues with reads to issue, with an answer to give */
 	uint32_t *rq_read_links, *rq_answer_links, *asker_links;
 	uint32_t n_rq;
 	struct pool *lines, *dbrs, *rq_pool;
-	uint32_t rq_stride;	/* of the largest receive WQE */
-	bool is_rq_turn;	/* at dma_req */
+	uint32_t rq_stride; /* of the largest receive WQE */
+	bool is_rq_turn;    /* at dma_req */
 	/* statistics */
 	uint64_t fetches, sq_reads, bbs, wqes, malformed, cut;
 	uint64_t rq_reads, dbr_reads, rq_wqes, rq_none, srq_limits;

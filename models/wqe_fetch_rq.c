@@ -49,17 +49,27 @@ void wqe_fetch_rq_reset(struct wqe_fetch *w)
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
 		const struct qp_attr *a = &nic->qp[i];
 
-		w->rq[i] = (struct rq_qp){ .line = BUF_NONE, .pa = a->rq_pa, .dbr_pa = a->dbr_pa,
-					   .op = a->rq_op, .n_wqe = a->rq_wqe,
-					   .stride = a->rq_stride, .pd = a->pd };
+		w->rq[i] = (struct rq_qp){ .line = BUF_NONE,
+					   .pa = a->rq_pa,
+					   .dbr_pa = a->dbr_pa,
+					   .op = a->rq_op,
+					   .n_wqe = a->rq_wqe,
+					   .stride = a->rq_stride,
+					   .pd = a->pd };
 	}
 	for (uint32_t i = 0; i < nic->n_srq; i++) {
 		const struct srq_attr *a = &nic->srq[i];
 		struct rq_qp *q = &w->rq[nic->n_qp + i];
 
-		*q = (struct rq_qp){ .line = BUF_NONE, .pa = a->pa, .dbr_pa = a->dbr_pa,
-				     .op = a->op, .n_wqe = a->n_wqe, .stride = a->stride,
-				     .pd = a->pd, .is_shared = true, .limit = a->limit };
+		*q = (struct rq_qp){ .line = BUF_NONE,
+				     .pa = a->pa,
+				     .dbr_pa = a->dbr_pa,
+				     .op = a->op,
+				     .n_wqe = a->n_wqe,
+				     .stride = a->stride,
+				     .pd = a->pd,
+				     .is_shared = true,
+				     .limit = a->limit };
 		/* a QP has one question open: the lists share their links */
 		qp_list_init(&q->asker, w->asker_links, nic->n_qp);
 	}
@@ -113,9 +123,13 @@ void wqe_fetch_rq_question(struct wqe_fetch *w)
 
 static void read_dbr(struct wqe_fetch *w, uint32_t rqi, struct rq_qp *q)
 {
-	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = q->dbr_pa, .key = KEY_PHYS, .len = DBR_BYTES,
-		.buf = q->dbr_buf, .tag = TAG_DBR | rqi, .cls = DMA_DBR, .op = OP_NONE });
+	dma_req_push(w->dma_req, &(struct dma_req){ .addr = q->dbr_pa,
+						    .key = KEY_PHYS,
+						    .len = DBR_BYTES,
+						    .buf = q->dbr_buf,
+						    .tag = TAG_DBR | rqi,
+						    .cls = DMA_DBR,
+						    .op = OP_NONE });
 	q->wants_dbr = false;
 	q->is_reading_dbr = true;
 	q->is_dbr_fresh = q->n_waiting > 0;
@@ -130,10 +144,15 @@ static void read_rq_wqes(struct wqe_fetch *w, uint32_t rqi, struct rq_qp *q)
 	uint64_t n = min_u64((uint16_t)(q->producer - q->read), w->rq_prefetch - q->n_held);
 
 	n = min_u64(n, min_u64(q->n_wqe - at, w->rq_prefetch - place));
-	dma_req_push(w->dma_req, &(struct dma_req){
-		.addr = q->pa + (uint64_t)at * q->stride, .key = KEY_PHYS,
-		.len = (uint32_t)n * q->stride, .buf = q->line, .off = place * q->stride,
-		.tag = TAG_RQ | rqi, .pd = q->pd, .cls = DMA_RQ_WQE, .op = OP_NONE });
+	dma_req_push(w->dma_req, &(struct dma_req){ .addr = q->pa + (uint64_t)at * q->stride,
+						    .key = KEY_PHYS,
+						    .len = (uint32_t)n * q->stride,
+						    .buf = q->line,
+						    .off = place * q->stride,
+						    .tag = TAG_RQ | rqi,
+						    .pd = q->pd,
+						    .cls = DMA_RQ_WQE,
+						    .op = OP_NONE });
 	q->n_reading = (uint16_t)n;
 	q->read = (uint16_t)(q->read + n);
 	w->rq_reads++;
@@ -165,8 +184,10 @@ static uint16_t link_of(const struct rq_qp *q, const uint8_t *wqe)
 static void answer(struct wqe_fetch *w, uint32_t rqi)
 {
 	struct rq_qp *q = &w->rq[rqi];
-	struct rq_rsp m = { .qpi = q->is_shared ? qp_list_take(&q->asker) : rqi, .buf = BUF_NONE,
-			    .op = OP_NONE, .index = q->is_shared ? q->first_wqe : q->index };
+	struct rq_rsp m = { .qpi = q->is_shared ? qp_list_take(&q->asker) : rqi,
+			    .buf = BUF_NONE,
+			    .op = OP_NONE,
+			    .index = q->is_shared ? q->first_wqe : q->index };
 	uint32_t head = q->is_shared ? WQE_SEG : 0;
 	const uint8_t *p;
 

@@ -14,7 +14,7 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
-#define GUARD 32u	/* bytes behind each piece that nobody may touch */
+#define GUARD 32u /* bytes behind each piece that nobody may touch */
 #else
 #define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
@@ -23,7 +23,7 @@
 
 #define CACHE_LINE 64u
 #define LARGE_PAGE (2ull * MIB)
-#define CHUNK (32ull * MIB)	/* of addresses; pages come as they are touched */
+#define CHUNK (32ull * MIB) /* of addresses; pages come as they are touched */
 
 static void keep(void ***list, size_t *n, size_t *cap, void *p)
 {

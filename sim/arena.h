@@ -18,7 +18,7 @@ extern "C" {
 #define ARENA_LARGE (64u << 10)
 
 struct arena {
-	char *at, *end;		/* rest of the current chunk */
+	char *at, *end; /* rest of the current chunk */
 	void **chunk;
 	size_t n_chunks, cap_chunks;
 	void **alone;

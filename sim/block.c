@@ -11,9 +11,11 @@ const char *const block_impl_names[] = { "c", "rtl", NULL };
 static const char *const stall_names[] = { "none", "alternate", "random", "long", NULL };
 
 #define COMMON(f, nm, fm, dflt, lo, hi, list, u, d) \
-	{ .kind = FIELD_PARAM, .type = TYPE_OF(struct block, f), .form = (fm), \
-	  .offset = offsetof(struct block, f), .def = (dflt), .min = (lo), .max = (hi), \
-	  .names = (list), .name = (nm), .unit = (u), .doc = (d), .evidence = "declared" }
+	{ \
+		.kind = FIELD_PARAM, .type = TYPE_OF(struct block, f), .form = (fm), \
+		.offset = offsetof(struct block, f), .def = (dflt), .min = (lo), .max = (hi), \
+		.names = (list), .name = (nm), .unit = (u), .doc = (d), .evidence = "declared" \
+	}
 
 const struct field block_common_fields[] = {
 	COMMON(clock_hz, "clock", FORM_FREQ, 250 * MHZ, 1, 1000 * GHZ, NULL, "Hz",
@@ -30,12 +32,18 @@ const struct field block_common_fields[] = {
 static uint64_t type_max(enum field_type t)
 {
 	switch (t) {
-	case TYPE_BOOL: return 1;
-	case TYPE_U8: return UINT8_MAX;
-	case TYPE_U16: return UINT16_MAX;
-	case TYPE_U32: return UINT32_MAX;
-	case TYPE_U64: return UINT64_MAX;
-	default: return 0;
+	case TYPE_BOOL:
+		return 1;
+	case TYPE_U8:
+		return UINT8_MAX;
+	case TYPE_U16:
+		return UINT16_MAX;
+	case TYPE_U32:
+		return UINT32_MAX;
+	case TYPE_U64:
+		return UINT64_MAX;
+	default:
+		return 0;
 	}
 }
 
@@ -45,12 +53,18 @@ uint64_t field_get(const void *obj, const struct field *f)
 
 	SIM_CHECK(type_max(f->type) > 0, NULL); /* the row describes an integer */
 	switch (f->type) {
-	case TYPE_BOOL: return *(const bool *)p;
-	case TYPE_U8: return *(const uint8_t *)p;
-	case TYPE_U16: return *(const uint16_t *)p;
-	case TYPE_U32: return *(const uint32_t *)p;
-	case TYPE_U64: return *(const uint64_t *)p;
-	default: return 0;
+	case TYPE_BOOL:
+		return *(const bool *)p;
+	case TYPE_U8:
+		return *(const uint8_t *)p;
+	case TYPE_U16:
+		return *(const uint16_t *)p;
+	case TYPE_U32:
+		return *(const uint32_t *)p;
+	case TYPE_U64:
+		return *(const uint64_t *)p;
+	default:
+		return 0;
 	}
 }
 
@@ -60,12 +74,23 @@ void field_set(void *obj, const struct field *f, uint64_t v)
 
 	SIM_CHECK(type_max(f->type) > 0 && v <= type_max(f->type), NULL);
 	switch (f->type) {
-	case TYPE_BOOL: *(bool *)p = v != 0; return;
-	case TYPE_U8: *(uint8_t *)p = (uint8_t)v; return;
-	case TYPE_U16: *(uint16_t *)p = (uint16_t)v; return;
-	case TYPE_U32: *(uint32_t *)p = (uint32_t)v; return;
-	case TYPE_U64: *(uint64_t *)p = v; return;
-	default: return;
+	case TYPE_BOOL:
+		*(bool *)p = v != 0;
+		return;
+	case TYPE_U8:
+		*(uint8_t *)p = (uint8_t)v;
+		return;
+	case TYPE_U16:
+		*(uint16_t *)p = (uint16_t)v;
+		return;
+	case TYPE_U32:
+		*(uint32_t *)p = (uint32_t)v;
+		return;
+	case TYPE_U64:
+		*(uint64_t *)p = v;
+		return;
+	default:
+		return;
 	}
 }
 

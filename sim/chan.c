@@ -4,8 +4,8 @@
  */
 #include "sim/chan.h"
 
-#define STALL_RANDOM_MAX 8u	/* RANDOM: 0..7 extra cycles for each message */
-#define STALL_LONG_EVERY 32u	/* LONG: one message in 32 waits 1000 cycles more */
+#define STALL_RANDOM_MAX 8u  /* RANDOM: 0..7 extra cycles for each message */
+#define STALL_LONG_EVERY 32u /* LONG: one message in 32 waits 1000 cycles more */
 #define STALL_LONG_CYCLES 1000u
 
 /* Extra cycles that the pattern puts on message (or credit) number n. */
@@ -37,7 +37,7 @@ void chan_pushed_slow(struct chan *c)
 	uint64_t ready = other_cycle(p, c->consumer, p->cycle + c->latency + extra);
 	const void *msg = chan_msg(c, c->tail);
 
-	ready = max_u64(ready, c->last_ready_cyc);	/* a stall holds back those behind it */
+	ready = max_u64(ready, c->last_ready_cyc); /* a stall holds back those behind it */
 	c->last_ready_cyc = ready;
 	*chan_stamp(c, c->tail) = ready;
 	c->tail = chan_next(c, c->tail);
@@ -79,7 +79,7 @@ uint64_t chan_stall(struct chan *c)
 		c->is_stalled = true;
 		c->stall_from_ps = p->now_ps;
 	}
-	if (c->count < c->depth)	/* the slot is free, its credit on the way back */
+	if (c->count < c->depth) /* the slot is free, its credit on the way back */
 		p->rearm_cyc = min_u64(p->rearm_cyc, *chan_stamp(c, c->tail));
 	return CYCLE_NEVER;
 }

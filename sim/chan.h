@@ -34,25 +34,25 @@ struct chan_tap {
 
 struct chan {
 	/* hot: one cache line */
-	unsigned char *slots;	/* depth x stride bytes: a time stamp, then the message */
-	uint32_t head, tail;	/* byte offsets of the oldest message and of the slot to fill next */
-	uint32_t end;		/* = depth x stride */
+	unsigned char *slots; /* depth x stride bytes: a time stamp, then the message */
+	uint32_t head, tail;  /* byte offsets of the oldest message and of the slot to fill next */
+	uint32_t end;         /* = depth x stride */
 	uint32_t stride;
-	uint32_t count, depth;	/* messages */
-	uint16_t latency;	/* cycles: of the producer for messages, of the consumer for credits */
-	bool is_plain;		/* one clock, no tap, no stall pattern: the fast path */
-	bool is_stalled;	/* producer was refused and is waiting */
-	uint8_t in_bit;		/* its bit in consumer->in_pending */
+	uint32_t count, depth; /* messages */
+	uint16_t latency; /* cycles: of the producer for messages, of the consumer for credits */
+	bool is_plain;    /* one clock, no tap, no stall pattern: the fast path */
+	bool is_stalled;  /* producer was refused and is waiting */
+	uint8_t in_bit;   /* its bit in consumer->in_pending */
 	struct block *producer, *consumer;
 	uint64_t pushes;
 	/* statistics */
-	uint64_t wait_cyc;	/* cycles of the consumer that messages waited, visible, to be popped */
-	uint64_t stall_ps;	/* time from a refusal to the next push */
+	uint64_t wait_cyc; /* cycles of the consumer that messages waited, visible, to be popped */
+	uint64_t stall_ps; /* time from a refusal to the next push */
 	uint64_t stall_from_ps;
 	/* cold */
 	uint32_t elem_size;
-	const char *type;	/* message name, e.g. "dma_req" */
-	const char *name;	/* "nic0.dma_engine.xlate>nic0.mtt.req" */
+	const char *type;             /* message name, e.g. "dma_req" */
+	const char *name;             /* "nic0.dma_engine.xlate>nic0.mtt.req" */
 	const struct field *out, *in; /* rows of the two ports */
 	uint32_t index;
 	enum stall stall_msg, stall_credit;
@@ -157,7 +157,10 @@ void chan_attach(struct chan *c, struct chan_tap *t);
 
 /* Typed verbs, so that a wrong message type does not compile; the names are <msg>_push and <msg>_peek. */
 #define CHAN_OF(msg) \
-	static inline void msg##_push(struct chan *c, const struct msg *m) { chan_push(c, m, sizeof(*m)); } \
+	static inline void msg##_push(struct chan *c, const struct msg *m) \
+	{ \
+		chan_push(c, m, sizeof(*m)); \
+	} \
 	static inline const struct msg *msg##_peek(const struct chan *c) \
 	{ \
 		return (const struct msg *)chan_peek(c); \

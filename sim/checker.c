@@ -29,7 +29,8 @@ static void checker_popped(struct chan_tap *t, const struct chan *c, const void 
 	violate(k, k->pops == k->pushes, "a message that was never pushed");
 	violate(k, memcmp(k->copies + slot * c->elem_size, msg, c->elem_size) != 0,
 		"messages changed, lost or out of order");
-	violate(k, c->consumer->now_ps <= k->pushed_ps[slot], "a message visible at the edge of its push");
+	violate(k, c->consumer->now_ps <= k->pushed_ps[slot],
+		"a message visible at the edge of its push");
 	k->pops++;
 }
 

@@ -16,7 +16,7 @@ extern "C" {
 struct checker {
 	struct chan_tap tap;
 	const struct chan *chan;
-	unsigned char *copies;	/* messages in the channel, by push number modulo depth */
+	unsigned char *copies; /* messages in the channel, by push number modulo depth */
 	uint64_t *pushed_ps;
 	uint64_t pushes, pops;
 	const char *violation;

@@ -12,8 +12,8 @@ enum { EXIT_OK = 0, EXIT_EXPECT = 1, EXIT_BAD_INPUT = 2, EXIT_STALLED = 3 };
 
 struct command {
 	const char *name;
-	const char *usage;	/* arguments, one line */
-	const char *doc;	/* one sentence */
+	const char *usage; /* arguments, one line */
+	const char *doc;   /* one sentence */
 
 	/*
 	 * Run with argv[0] = name. Results go to stdout; a user's mistake goes into *e with the return

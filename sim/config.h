@@ -23,11 +23,11 @@ enum config_rank { CONFIG_PROFILE, CONFIG_FILE, CONFIG_COMMAND };
 struct setting {
 	enum config_rank rank;
 	char *section, *key, *value;
-	char *scope;		/* profiles: the group they are for ("nic0"); else NULL */
-	const char *file;	/* "--set" for the command line */
-	unsigned line;		/* 0 for the command line */
+	char *scope;      /* profiles: the group they are for ("nic0"); else NULL */
+	const char *file; /* "--set" for the command line */
+	unsigned line;    /* 0 for the command line */
 	bool is_used;
-	uint32_t next;		/* older setting of a section with this hash, index + 1 */
+	uint32_t next; /* older setting of a section with this hash, index + 1 */
 };
 
 /* A section header, which may have no settings. */
@@ -41,16 +41,16 @@ struct section {
 /* What was asked for: a table, or one key. For "nearest known". */
 struct offer {
 	char *path;
-	const char *cls;		/* may be NULL */
-	const struct field *fields;	/* NULL: 'key' */
+	const char *cls;            /* may be NULL */
+	const struct field *fields; /* NULL: 'key' */
 	const char *key;
 };
 
 struct config {
 	struct setting *settings;
 	uint32_t n, cap;
-	uint32_t bucket[1024];	/* newest setting by hash of its section, index + 1 */
-	char **files;		/* names, owned */
+	uint32_t bucket[1024]; /* newest setting by hash of its section, index + 1 */
+	char **files;          /* names, owned */
 	uint32_t n_files;
 	struct section *sections;
 	uint32_t n_sections, cap_sections;
@@ -79,11 +79,12 @@ bool config_set(struct config *c, const char *arg, struct err *e);
  * 'cls' the name under which all of its kind are set ("mtt", "link"; NULL = none). False with 'e' set on a
  * bad value.
  */
-bool config_apply(struct config *c, const char *path, const char *cls, const struct field *fields, void *obj,
-		  struct err *e);
+bool config_apply(struct config *c, const char *path, const char *cls, const struct field *fields,
+		  void *obj, struct err *e);
 
 /* The winning setting of one key, or NULL; marks it used. */
-const struct setting *config_lookup(struct config *c, const char *path, const char *cls, const char *key);
+const struct setting *config_lookup(struct config *c, const char *path, const char *cls,
+				    const char *key);
 
 /* True when any setting has a section 'section' or one that starts with 'section' and a dot. */
 bool config_has_section(const struct config *c, const char *section);

@@ -57,10 +57,14 @@ static const char *heads(enum field_kind k)
 	case FIELD_PARAM:
 		return "default | range | unit | meaning | evidence |\n|---|---|---|---|---|---|\n";
 	case FIELD_IN:
-	case FIELD_OUT: return "message | meaning |\n|---|---|---|\n";
-	case FIELD_SIGNAL: return "bits | meaning |\n|---|---|---|\n";
-	case FIELD_EVENT: return "arguments | meaning |\n|---|---|---|\n";
-	default: return "unit | meaning |\n|---|---|---|\n";
+	case FIELD_OUT:
+		return "message | meaning |\n|---|---|---|\n";
+	case FIELD_SIGNAL:
+		return "bits | meaning |\n|---|---|---|\n";
+	case FIELD_EVENT:
+		return "arguments | meaning |\n|---|---|---|\n";
+	default:
+		return "unit | meaning |\n|---|---|---|\n";
 	}
 }
 
@@ -142,10 +146,10 @@ static void json_limit(struct json *j, const char *key, uint64_t v)
 static void json_param(struct json *j, const struct field *r)
 {
 	static const char *const forms[] = {
-		[FORM_COUNT] = "count", [FORM_BYTES] = "bytes",    [FORM_TIME] = "time",
-		[FORM_RATE] = "rate",   [FORM_FREQ] = "frequency", [FORM_LENGTH] = "length",
-		[FORM_PROB] = "probability",
-		[FORM_BOOL] = "bool",   [FORM_ENUM] = "enum",      [FORM_STR] = "text",
+		[FORM_COUNT] = "count",      [FORM_BYTES] = "bytes",    [FORM_TIME] = "time",
+		[FORM_RATE] = "rate",        [FORM_FREQ] = "frequency", [FORM_LENGTH] = "length",
+		[FORM_PROB] = "probability", [FORM_BOOL] = "bool",      [FORM_ENUM] = "enum",
+		[FORM_STR] = "text",
 	};
 	char buf[40];
 
@@ -177,9 +181,9 @@ static void json_row(struct json *j, const struct field *r)
 		json_u64(j, "bits", r->bits);
 	else
 		json_str(j,
-			 r->kind == FIELD_IN || r->kind == FIELD_OUT ? "message" :
-			 r->kind == FIELD_EVENT                      ? "arguments" :
-								       "unit",
+			 r->kind == FIELD_IN || r->kind == FIELD_OUT ? "message"
+			 : r->kind == FIELD_EVENT                    ? "arguments"
+								     : "unit",
 			 r->unit);
 	json_str(j, "doc", r->doc);
 	json_close(j);
@@ -325,8 +329,8 @@ static int describe_run(int argc, char **argv, struct err *e)
 			name = argv[i];
 		}
 	}
-	return describe(stdout, block_classes, message_list, name, form, e) ? EXIT_OK :
-									      EXIT_BAD_INPUT;
+	return describe(stdout, block_classes, message_list, name, form, e) ? EXIT_OK
+									    : EXIT_BAD_INPUT;
 }
 
 const struct command describe_command = {

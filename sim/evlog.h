@@ -22,8 +22,8 @@ extern "C" {
 /* One reported event. */
 struct event_rec {
 	uint64_t ps;
-	uint32_t block;		/* index in the net-list */
-	uint32_t event;		/* number among the EVENT rows of its table */
+	uint32_t block; /* index in the net-list */
+	uint32_t event; /* number among the EVENT rows of its table */
 	uint64_t a0, a1;
 };
 
@@ -54,8 +54,8 @@ uint32_t evlog_track(struct evlog *l, const char *group, const char *name);
 uint32_t evlog_lane(struct evlog *l, uint32_t track, uint64_t start_ps, uint64_t end_ps);
 
 /* A span in a lane. 'args' is NULL or the inside of a JSON object ("\"id\":7,\"bytes\":64"). */
-void evlog_span(struct evlog *l, uint32_t lane, const char *name, uint64_t start_ps, uint64_t dur_ps,
-		const char *args);
+void evlog_span(struct evlog *l, uint32_t lane, const char *name, uint64_t start_ps,
+		uint64_t dur_ps, const char *args);
 
 /* Print the last events, oldest first. */
 void evlog_print_last(const struct evlog *l, FILE *f);

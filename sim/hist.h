@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define HIST_SUB 16u				/* buckets a power of two */
+#define HIST_SUB 16u /* buckets a power of two */
 #define HIST_BUCKETS (32u + (64u - 5u) * HIST_SUB)
 
 struct hist {

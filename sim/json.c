@@ -13,8 +13,12 @@
 /* Bytes of the valid UTF-8 sequence at 's' (RFC 3629), or 0. */
 static unsigned utf8_len(const unsigned char *s)
 {
-	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 :
-		     s[0] < 0xf5 ? 4 : 0;
+	unsigned n = s[0] < 0x80   ? 1
+		     : s[0] < 0xc2 ? 0
+		     : s[0] < 0xe0 ? 2
+		     : s[0] < 0xf0 ? 3
+		     : s[0] < 0xf5 ? 4
+				   : 0;
 
 	for (unsigned i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)

@@ -22,7 +22,7 @@ struct json {
 	FILE *f;
 	unsigned depth;
 	bool is_array[JSON_DEPTH], has_item[JSON_DEPTH];
-	bool is_compact;	/* everything on one line */
+	bool is_compact; /* everything on one line */
 };
 
 /* Write a quoted, escaped string. Bytes that are not UTF-8 become U+FFFD. */

@@ -48,7 +48,8 @@ static int run(int argc, char **argv, struct err *e)
 		usage(stderr);
 		return EXIT_BAD_INPUT;
 	}
-	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+	    strcmp(argv[1], "-h") == 0) {
 		usage(stdout);
 		return EXIT_OK;
 	}

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_INPUTS 64u	/* bits of block.in_pending */
+#define MAX_INPUTS 64u /* bits of block.in_pending */
 #define MAX_DEPTH (1u << 20)
 
-const struct block_class *class_find(const struct block_class *const *classes, const char *name, const char *impl)
+const struct block_class *class_find(const struct block_class *const *classes, const char *name,
+				     const char *impl)
 {
 	for (; *classes; classes++)
 		if (strcmp((*classes)->name, name) == 0 && strcmp((*classes)->impl, impl) == 0)
@@ -49,7 +50,8 @@ static struct block *add_instance(struct sim *s, const struct block_class *cls, 
 }
 
 struct block *netlist_add(struct sim *s, const struct block_class *const *classes, const char *name,
-			  const char *path, struct config *cfg, uint64_t clock_hz, void *env, struct err *e)
+			  const char *path, struct config *cfg, uint64_t clock_hz, void *env,
+			  struct err *e)
 {
 	struct block common = { 0 }, *b;
 	const struct setting *clock = config_lookup(cfg, path, name, "clock");
@@ -61,8 +63,9 @@ struct block *netlist_add(struct sim *s, const struct block_class *const *classe
 	cls = class_find(classes, name, impl_name(&common));
 	if (!cls) {
 		SIM_CHECK(impl != NULL, NULL);
-		err_set(e, impl->file, impl->line, "block '%s' has no implementation '%s' in this build; allowed: c%s",
-			name, impl->value, class_find(classes, name, "rtl") ? ", rtl" : "");
+		err_set(e, impl->file, impl->line,
+			"block '%s' has no implementation '%s' in this build; allowed: c%s", name,
+			impl->value, class_find(classes, name, "rtl") ? ", rtl" : "");
 		return NULL;
 	}
 	b = add_instance(s, cls, path);
@@ -86,7 +89,8 @@ static struct chan **port_member(const struct block *b, const char *port, enum f
 		unsigned long i = 0;
 		char *end;
 
-		if ((f->kind != FIELD_IN && f->kind != FIELD_OUT) || (kind != FIELD_END && f->kind != kind))
+		if ((f->kind != FIELD_IN && f->kind != FIELD_OUT) ||
+		    (kind != FIELD_END && f->kind != kind))
 			continue;
 		if (strncmp(f->name, port, n) != 0)
 			continue;
@@ -127,8 +131,8 @@ static void add_input(struct sim *s, struct block *to, struct chan *c)
 	to->inputs[to->n_inputs++] = c;
 }
 
-struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block *to, uint32_t elem_size,
-				 uint32_t depth, uint32_t latency)
+struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block *to,
+				 uint32_t elem_size, uint32_t depth, uint32_t latency)
 {
 	struct chan *c = sim_alloc(s, 1, sizeof(*c));
 
@@ -158,7 +162,8 @@ struct chan *netlist_connect(struct sim *s, struct block *from, const char *out,
 			     const char *in, uint32_t depth, uint32_t latency)
 {
 	const struct field *fo = NULL, *fi = NULL;
-	struct chan **mo = port_member(from, out, FIELD_OUT, &fo), **mi = port_member(to, in, FIELD_IN, &fi);
+	struct chan **mo = port_member(from, out, FIELD_OUT, &fo),
+		    **mi = port_member(to, in, FIELD_IN, &fi);
 	size_t len = strlen(from->name) + strlen(out) + strlen(to->name) + strlen(in) + 4;
 	struct chan *c;
 	char *name;
@@ -186,15 +191,18 @@ static bool check_ports(const struct block *b, struct err *e)
 		if ((f->kind != FIELD_IN && f->kind != FIELD_OUT) || f->count)
 			continue;
 		if (*(struct chan *const *)(const void *)((const char *)b + f->offset) == NULL)
-			return err_set(e, NULL, 0, "port %s.%s (%s) is not connected", b->name, f->name, f->unit);
+			return err_set(e, NULL, 0, "port %s.%s (%s) is not connected", b->name,
+				       f->name, f->unit);
 	}
 	return true;
 }
 
 static void apply_stalls(struct chan *c, uint64_t seed)
 {
-	c->stall_msg = (enum stall)(c->consumer->stall_in ? c->consumer->stall_in : c->producer->stall_out);
-	c->stall_credit = (enum stall)(c->producer->stall_out ? c->producer->stall_out : c->consumer->stall_in);
+	c->stall_msg = (enum stall)(c->consumer->stall_in ? c->consumer->stall_in
+							  : c->producer->stall_out);
+	c->stall_credit = (enum stall)(c->producer->stall_out ? c->producer->stall_out
+							      : c->consumer->stall_in);
 	if (c->stall_msg || c->stall_credit)
 		c->is_plain = false;
 	rng_seed(&c->rng, c->name, seed);

@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-
 /* The class 'name' of implementation 'impl' ("c", "rtl"), or NULL. */
-const struct block_class *class_find(const struct block_class *const *classes, const char *name, const char *impl);
+const struct block_class *class_find(const struct block_class *const *classes, const char *name,
+				     const char *impl);
 
 /*
  * Add instance 'path' ("nic0.mtt") of class 'name'. Parameters come from their defaults, then 'cfg'
@@ -23,7 +23,8 @@ const struct block_class *class_find(const struct block_class *const *classes, c
  * block as it is. Returns NULL with 'e' set on a user's mistake (bad value, implementation not built in).
  */
 struct block *netlist_add(struct sim *s, const struct block_class *const *classes, const char *name,
-			  const char *path, struct config *cfg, uint64_t clock_hz, void *env, struct err *e);
+			  const char *path, struct config *cfg, uint64_t clock_hz, void *env,
+			  struct err *e);
 
 /*
  * Join output 'out' of 'from' with input 'in' of 'to' (port names as in the tables, an element of an array
@@ -36,8 +37,8 @@ struct chan *netlist_connect(struct sim *s, struct block *from, const char *out,
  * The same without port rows, for test benches: a channel of messages of 'elem_size' bytes that the caller
  * stores in the blocks' members itself.
  */
-struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block *to, uint32_t elem_size,
-				 uint32_t depth, uint32_t latency);
+struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block *to,
+				 uint32_t elem_size, uint32_t depth, uint32_t latency);
 
 /*
  * Finish: check that every port is connected, apply stall patterns, build and reset every block and

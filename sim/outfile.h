@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 struct outfile {
-	FILE *f;		/* NULL when nothing is open */
+	FILE *f; /* NULL when nothing is open */
 	char *path, *tmp;
 };
 

@@ -11,7 +11,7 @@
 
 enum { BLOCK_SHB = 0x0a0d0d0a, BLOCK_IDB = 1, BLOCK_EPB = 6 };
 enum { OPT_END = 0, OPT_SHB_USERAPPL = 4, OPT_IF_NAME = 2, OPT_IF_TSRESOL = 9, OPT_EPB_FLAGS = 2 };
-#define TSRESOL_PS 12u	/* 10^-12 s */
+#define TSRESOL_PS 12u /* 10^-12 s */
 
 /* A packet that is held back: a sorted, doubly linked list. */
 struct held {
@@ -91,8 +91,8 @@ struct pcapng *pcapng_open(const char *path, const char *application, struct err
 	}
 	block_begin(w, BLOCK_SHB);
 	put_u32(w, 0x1a2b3c4d);
-	put_u16_pair(w, 1, 0);		/* version 1.0 */
-	put_u32(w, UINT32_MAX);		/* section length: not given */
+	put_u16_pair(w, 1, 0);  /* version 1.0 */
+	put_u32(w, UINT32_MAX); /* section length: not given */
 	put_u32(w, UINT32_MAX);
 	put_option(w, OPT_SHB_USERAPPL, application, (uint32_t)strlen(application));
 	put_u32(w, OPT_END);
@@ -107,7 +107,7 @@ uint32_t pcapng_interface(struct pcapng *w, const char *name, uint16_t linktype)
 	SIM_CHECK(w->count == 0, NULL);
 	block_begin(w, BLOCK_IDB);
 	put_u16_pair(w, linktype, 0);
-	put_u32(w, 0);			/* no snap length */
+	put_u32(w, 0); /* no snap length */
 	put_option(w, OPT_IF_NAME, name, (uint32_t)strlen(name));
 	put_option(w, OPT_IF_TSRESOL, &resolution, 1);
 	put_u32(w, OPT_END);

@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-#define PCAPNG_LAG_PS 10000000ull	/* 10 us */
-#define PCAPNG_ETHERNET 1u		/* LINKTYPE_ETHERNET: without FCS */
-#define PCAPNG_ERF 197u			/* LINKTYPE_ERF: native InfiniBand */
+#define PCAPNG_LAG_PS 10000000ull /* 10 us */
+#define PCAPNG_ETHERNET 1u        /* LINKTYPE_ETHERNET: without FCS */
+#define PCAPNG_ERF 197u           /* LINKTYPE_ERF: native InfiniBand */
 
 enum pcapng_dir { PCAPNG_RX, PCAPNG_TX };
 

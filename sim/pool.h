@@ -16,16 +16,16 @@
 extern "C" {
 #endif
 
-#define BUF_NONE 0u		/* no buffer */
-#define POOL_INDEX_BITS 18u	/* buffers a pool: up to 2^18 - 1; pools: up to 2^14 */
+#define BUF_NONE 0u         /* no buffer */
+#define POOL_INDEX_BITS 18u /* buffers a pool: up to 2^18 - 1; pools: up to 2^14 */
 
 struct pool {
-	unsigned char *mem;	/* n x stride, cache-line aligned */
-	uint32_t *refs;		/* per buffer */
-	uint32_t *link;		/* per buffer: next free */
-	uint64_t *usable_ps;	/* per free buffer: first time at which it may be taken */
+	unsigned char *mem;  /* n x stride, cache-line aligned */
+	uint32_t *refs;      /* per buffer */
+	uint32_t *link;      /* per buffer: next free */
+	uint64_t *usable_ps; /* per free buffer: first time at which it may be taken */
 	uint32_t n, stride, size;
-	uint32_t id;		/* in sim->pools */
+	uint32_t id;                   /* in sim->pools */
 	uint32_t free_head, free_tail; /* FIFO of free buffers, oldest first; n = none */
 	uint32_t in_use;
 	bool is_starved;

@@ -95,7 +95,7 @@ static int fetch_line(struct record_reader *r, char **line, size_t *len, struct 
 		if (r->is_end) {
 			if (r->pos == r->end)
 				return 0;
-			nl = r->buf + r->end;	/* the last line has no end */
+			nl = r->buf + r->end; /* the last line has no end */
 			break;
 		}
 		seen = r->end - r->pos;
@@ -228,7 +228,7 @@ static bool cut(struct record_reader *r, char *s, struct err *e)
 		}
 		w->len = (uint32_t)(s - w->text);
 		if (*s == '#')
-			s[1] = '\0';	/* a comment that touches the word */
+			s[1] = '\0'; /* a comment that touches the word */
 		if (*s)
 			*s++ = '\0';
 	}

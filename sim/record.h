@@ -22,20 +22,20 @@ extern "C" {
 #endif
 
 #define RECORD_MAX_WORDS 64u
-#define RECORD_MAX_LINE (64u << 20)	/* bytes of one line */
-#define RECORD_MAX_NAME 63u		/* letters of a name */
-#define RECORD_WHY 256u			/* bytes for a reason */
+#define RECORD_MAX_LINE (64u << 20) /* bytes of one line */
+#define RECORD_MAX_NAME 63u         /* letters of a name */
+#define RECORD_WHY 256u             /* bytes for a reason */
 
 enum record_form {
-	RECORD_NUMBER,	/* 42 or 0x2a */
-	RECORD_SIZE,	/* 4KiB: bytes */
-	RECORD_TIME,	/* 2us: picoseconds */
-	RECORD_RATE,	/* 25Gbps: bits a second */
-	RECORD_BOOL,	/* yes, no, on, off, true, false, 1, 0 */
-	RECORD_ENUM,	/* one of 'names'; stored as its index */
-	RECORD_FLAGS,	/* a comma-separated list of 'names'; bit i for names[i] */
-	RECORD_NAME,	/* [A-Za-z_][A-Za-z0-9_-]*, into a char array of RECORD_MAX_NAME + 1 */
-	RECORD_CALL	/* parsed by 'call' */
+	RECORD_NUMBER, /* 42 or 0x2a */
+	RECORD_SIZE,   /* 4KiB: bytes */
+	RECORD_TIME,   /* 2us: picoseconds */
+	RECORD_RATE,   /* 25Gbps: bits a second */
+	RECORD_BOOL,   /* yes, no, on, off, true, false, 1, 0 */
+	RECORD_ENUM,   /* one of 'names'; stored as its index */
+	RECORD_FLAGS,  /* a comma-separated list of 'names'; bit i for names[i] */
+	RECORD_NAME,   /* [A-Za-z_][A-Za-z0-9_-]*, into a char array of RECORD_MAX_NAME + 1 */
+	RECORD_CALL    /* parsed by 'call' */
 };
 
 /*
@@ -53,21 +53,21 @@ enum {
 
 /* One row. Rows in fixed places come first, in their order. */
 struct record_field {
-	const char *key;	 /* of a row in a place: what it is, for messages */
+	const char *key; /* of a row in a place: what it is, for messages */
 	enum record_form form;
 	uint8_t size; /* bytes of the member, 1, 2, 4 or 8; NAME, CALL: 0, or of a CALL's default */
 	uint8_t flags;
-	uint32_t offset;	 /* of the member */
-	uint64_t def, min, max;	 /* default, inclusive range */
+	uint32_t offset;          /* of the member */
+	uint64_t def, min, max;   /* default, inclusive range */
 	const char *const *names; /* ENUM, FLAGS: NULL-terminated */
-	record_call *call;	 /* CALL */
-	const char *expects;	 /* CALL: what is allowed, for messages */
+	record_call *call;        /* CALL */
+	const char *expects;      /* CALL: what is allowed, for messages */
 };
 
 struct record_kind {
-	const char *name;	 /* first word of the line */
+	const char *name; /* first word of the line */
 	const struct record_field *fields;
-	uint32_t n_fields;	 /* at most 64 */
+	uint32_t n_fields; /* at most 64 */
 };
 
 #define RECORD_UINT(T, m) \
@@ -80,14 +80,30 @@ struct record_kind {
 	{ \
 		RECORD_ROW(T, m, k, RECORD_NUMBER, d, lo, hi, fl) \
 	}
-#define RECORD_ROW_SIZE(T, m, k, d, lo, hi, fl) { RECORD_ROW(T, m, k, RECORD_SIZE, d, lo, hi, fl) }
-#define RECORD_ROW_TIME(T, m, k, d, fl) { RECORD_ROW(T, m, k, RECORD_TIME, d, 0, UINT64_MAX, fl) }
-#define RECORD_ROW_RATE(T, m, k, d, fl) { RECORD_ROW(T, m, k, RECORD_RATE, d, 0, UINT64_MAX, fl) }
-#define RECORD_ROW_BOOL(T, m, k, d, fl) { RECORD_ROW(T, m, k, RECORD_BOOL, d, 0, 1, fl) }
+#define RECORD_ROW_SIZE(T, m, k, d, lo, hi, fl) \
+	{ \
+		RECORD_ROW(T, m, k, RECORD_SIZE, d, lo, hi, fl) \
+	}
+#define RECORD_ROW_TIME(T, m, k, d, fl) \
+	{ \
+		RECORD_ROW(T, m, k, RECORD_TIME, d, 0, UINT64_MAX, fl) \
+	}
+#define RECORD_ROW_RATE(T, m, k, d, fl) \
+	{ \
+		RECORD_ROW(T, m, k, RECORD_RATE, d, 0, UINT64_MAX, fl) \
+	}
+#define RECORD_ROW_BOOL(T, m, k, d, fl) \
+	{ \
+		RECORD_ROW(T, m, k, RECORD_BOOL, d, 0, 1, fl) \
+	}
 #define RECORD_ROW_ENUM(T, m, k, list, d, fl) \
-	{ RECORD_ROW(T, m, k, RECORD_ENUM, d, 0, UINT64_MAX, fl), .names = (list) }
+	{ \
+		RECORD_ROW(T, m, k, RECORD_ENUM, d, 0, UINT64_MAX, fl), .names = (list) \
+	}
 #define RECORD_ROW_FLAGS(T, m, k, list, d, fl) \
-	{ RECORD_ROW(T, m, k, RECORD_FLAGS, d, 0, UINT64_MAX, fl), .names = (list) }
+	{ \
+		RECORD_ROW(T, m, k, RECORD_FLAGS, d, 0, UINT64_MAX, fl), .names = (list) \
+	}
 #define RECORD_ROW_NAME(T, m, k, fl) \
 	{ \
 		.key = (k), .form = RECORD_NAME, .flags = (fl), \
@@ -95,22 +111,24 @@ struct record_kind {
 			  0 * sizeof(char[sizeof(((T *)0)->m) == RECORD_MAX_NAME + 1 ? 1 : -1]) \
 	}
 #define RECORD_ROW_CALL(k, fn, what, fl) \
-	{ .key = (k), .form = RECORD_CALL, .flags = (fl), .call = (fn), .expects = (what) }
+	{ \
+		.key = (k), .form = RECORD_CALL, .flags = (fl), .call = (fn), .expects = (what) \
+	}
 
 /* A word of the current line. */
 struct record_word {
-	char *text;		/* NUL-terminated */
+	char *text; /* NUL-terminated */
 	uint32_t len;
-	uint32_t eq;		/* length of the key before '=', 0 = a word without a key */
+	uint32_t eq; /* length of the key before '=', 0 = a word without a key */
 };
 
 struct record_reader {
 	char *path;
 	void *gz;
-	char *buf;		/* read ahead; the current line is cut up in place */
+	char *buf; /* read ahead; the current line is cut up in place */
 	size_t cap, pos, end;
 	bool is_end, is_regular;
-	unsigned line;		/* number of the current line, from 1 */
+	unsigned line; /* number of the current line, from 1 */
 	uint32_t n_words;
 	struct record_word words[RECORD_MAX_WORDS];
 };

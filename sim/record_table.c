@@ -247,7 +247,7 @@ static bool is_key(const char *key, const char *text, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++)
 		if (key[i] != text[i])
-			return false;	/* also where the key ends first */
+			return false; /* also where the key ends first */
 	return key[len] == '\0';
 }
 

@@ -17,21 +17,23 @@ extern "C" {
 #endif
 
 #define WHEEL_BITS 11u
-#define WHEEL_SLOTS (1u << WHEEL_BITS)	/* near wheel: one slot a cycle of the current page */
-#define WHEEL_PAGES 1024u		/* far wheel: one slot a page of WHEEL_SLOTS cycles */
+#define WHEEL_SLOTS (1u << WHEEL_BITS) /* near wheel: one slot a cycle of the current page */
+#define WHEEL_PAGES 1024u              /* far wheel: one slot a page of WHEEL_SLOTS cycles */
 
 /* One clock domain and its wheel. */
 struct domain {
 	uint64_t hz;
-	uint64_t period_q, period_r, period_den; /* period = q + r/den ps, r < den, in lowest terms */
-	uint64_t period_num;			 /* = q den + r */
-	uint64_t next_cyc, next_ps;		 /* earliest pending wake-up; CYCLE_NEVER, TIME_NEVER when none */
-	uint64_t page;				 /* page of cycles that the near wheel holds */
+	uint64_t period_q, period_r,
+		period_den;  /* period = q + r/den ps, r < den, in lowest terms */
+	uint64_t period_num; /* = q den + r */
+	uint64_t next_cyc,
+		next_ps; /* earliest pending wake-up; CYCLE_NEVER, TIME_NEVER when none */
+	uint64_t page;   /* page of cycles that the near wheel holds */
 	struct sim *sim;
 	uint64_t near_used[WHEEL_SLOTS / 64], far_used[WHEEL_PAGES / 64];
-	struct block *near[WHEEL_SLOTS];	 /* circular lists */
+	struct block *near[WHEEL_SLOTS]; /* circular lists */
 	struct block *far[WHEEL_PAGES];
-	struct block *overflow;			 /* sorted circular list, beyond the far wheel */
+	struct block *overflow; /* sorted circular list, beyond the far wheel */
 };
 
 /* Order of the blocks within an edge: as they were woken, or for tests that it does not matter. */
@@ -39,28 +41,29 @@ enum step_order { ORDER_FORWARD, ORDER_REVERSED, ORDER_SHUFFLED };
 
 enum sim_end {
 	SIM_END_RUNNING,
-	SIM_END_IDLE,	/* nothing left to do */
-	SIM_END_UNTIL,	/* the time limit was reached */
+	SIM_END_IDLE,   /* nothing left to do */
+	SIM_END_UNTIL,  /* the time limit was reached */
 	SIM_END_STOPPED /* sim_stop() */
 };
 
 /* Something that wants to look at the system after each step and each time stamp (waves). */
 struct sim_observer {
 	void (*stepped)(struct sim_observer *o, struct block *b);
-	void (*time_done)(struct sim_observer *o, uint64_t now_ps); /* all blocks of this time stamp have run */
+	void (*time_done)(struct sim_observer *o,
+			  uint64_t now_ps); /* all blocks of this time stamp have run */
 };
 
 #define SIM_MAX_DOMAINS 32
 
 struct sim {
 	uint64_t now_ps;
-	uint64_t steps;			/* block steps executed */
+	uint64_t steps; /* block steps executed */
 	uint64_t seed;
 	/* options, set before sim_run */
-	uint64_t until_ps;		/* stop before the first edge after this time; TIME_NEVER = no limit */
+	uint64_t until_ps; /* stop before the first edge after this time; TIME_NEVER = no limit */
 	enum step_order order;
-	bool every_cycle;		/* sleeping off: every block steps at every edge of its clock */
-	struct sim_observer *observer;	/* NULL = none */
+	bool every_cycle; /* sleeping off: every block steps at every edge of its clock */
+	struct sim_observer *observer;              /* NULL = none */
 	void (*progress)(struct sim *s, void *arg); /* called every 2^20 steps or so; NULL = none */
 	void *progress_arg;
 	/* net-list */
@@ -72,8 +75,8 @@ struct sim {
 	uint32_t n_pools, cap_pools;
 	struct domain *domains[SIM_MAX_DOMAINS];
 	uint32_t n_domains;
-	struct arena arena;		/* all that lives as long as the net-list */
-	struct block **scratch;		/* blocks of one edge, when the order is not forward */
+	struct arena arena;     /* all that lives as long as the net-list */
+	struct block **scratch; /* blocks of one edge, when the order is not forward */
 	struct rng order_rng;
 	bool stop;
 };
@@ -91,7 +94,10 @@ void *sim_alloc(struct sim *s, size_t n, size_t size);
 enum sim_end sim_run(struct sim *s);
 
 /* Ask the run loop to end after the current time stamp. Allowed from a step. */
-static inline void sim_stop(struct sim *s) { s->stop = true; }
+static inline void sim_stop(struct sim *s)
+{
+	s->stop = true;
+}
 
 /* The domain of frequency 'hz', made on first use. hz from 1 to 10^12. */
 struct domain *sim_domain(struct sim *s, uint64_t hz);

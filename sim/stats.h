@@ -22,9 +22,9 @@ enum stat_kind { STAT_BLOCK, STAT_CHANNEL, STAT_POOL };
 /* One statistic. Pointers are valid during the call only. */
 struct stat_item {
 	enum stat_kind kind;
-	const char *group;	/* instance, channel or pool */
-	const char *name;	/* row or part */
-	const char *part;	/* of a histogram; else NULL */
+	const char *group; /* instance, channel or pool */
+	const char *name;  /* row or part */
+	const char *part;  /* of a histogram; else NULL */
 	const char *unit;
 	uint64_t value;
 };
@@ -46,7 +46,8 @@ void stats_write(struct json *j, const struct sim *s);
 void stats_write_config(struct json *j, const struct sim *s);
 
 /* The same for one table: an object 'key' with the parameters of 'obj'. */
-void stats_write_params(struct json *j, const char *key, const struct field *fields, const void *obj);
+void stats_write_params(struct json *j, const char *key, const struct field *fields,
+			const void *obj);
 
 /* The flat form: path,value,unit. */
 void stats_write_csv(const struct sim *s, FILE *f);
@@ -55,7 +56,8 @@ void stats_write_csv(const struct sim *s, FILE *f);
 bool stats_find(const struct sim *s, const char *path, uint64_t *value);
 
 /* False with 'e' set: 'path' is no statistic, and which is nearest. */
-bool stats_unknown(const struct sim *s, const char *path, const char *file, unsigned line, struct err *e);
+bool stats_unknown(const struct sim *s, const char *path, const char *file, unsigned line,
+		   struct err *e);
 
 #ifdef __cplusplus
 }

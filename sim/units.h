@@ -25,15 +25,27 @@
 #define MHZ 1000000ull
 #define GHZ (1000ull * MHZ)
 
-#define TIME_NEVER UINT64_MAX	/* ps */
-#define CYCLE_NEVER UINT64_MAX	/* cycles */
+#define TIME_NEVER UINT64_MAX  /* ps */
+#define CYCLE_NEVER UINT64_MAX /* cycles */
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
-static inline uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
-static inline uint64_t align_up(uint64_t a, uint64_t to) { return ceil_div(a, to) * to; }
+static inline uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+static inline uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+static inline uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+static inline uint64_t align_up(uint64_t a, uint64_t to)
+{
+	return ceil_div(a, to) * to;
+}
 
 /* Picoseconds that 'bytes' take at 'rate_bps', rounded up; bytes below 2 MiB never overflow. */
 static inline uint64_t ps_of_bytes(uint64_t bytes, uint64_t rate_bps)

@@ -16,7 +16,7 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-#define MANT_DIGITS 25	/* 10^25 x the largest multiplier still fits 128 bits */
+#define MANT_DIGITS 25 /* 10^25 x the largest multiplier still fits 128 bits */
 #define EXP_MAX 1000
 
 struct unit {
@@ -25,23 +25,26 @@ struct unit {
 };
 
 static const struct unit no_units[] = { { "", 1 }, { NULL, 0 } };
-static const struct unit byte_units[] = {
-	{ "", 1 }, { "B", 1 },
-	{ "KiB", KIB }, { "MiB", MIB }, { "GiB", GIB }, { "TiB", KIB * GIB },
-	{ "KB", 1000 }, { "MB", 1000000 }, { "GB", 1000000000 }, { "TB", 1000000000000 },
-	{ NULL, 0 }
-};
-static const struct unit time_units[] = {
-	{ "ps", 1 }, { "ns", PS_PER_NS }, { "us", PS_PER_US }, { "ms", PS_PER_MS }, { "s", PS_PER_S },
-	{ NULL, 0 }
-};
-static const struct unit rate_units[] = {
-	{ "bps", 1 }, { "Kbps", KBPS }, { "kbps", KBPS }, { "Mbps", MBPS }, { "Gbps", GBPS },
-	{ "Tbps", 1000 * GBPS }, { NULL, 0 }
-};
-static const struct unit freq_units[] = {
-	{ "Hz", 1 }, { "kHz", 1000 }, { "KHz", 1000 }, { "MHz", MHZ }, { "GHz", GHZ }, { NULL, 0 }
-};
+static const struct unit byte_units[] = { { "", 1 },
+					  { "B", 1 },
+					  { "KiB", KIB },
+					  { "MiB", MIB },
+					  { "GiB", GIB },
+					  { "TiB", KIB *GIB },
+					  { "KB", 1000 },
+					  { "MB", 1000000 },
+					  { "GB", 1000000000 },
+					  { "TB", 1000000000000 },
+					  { NULL, 0 } };
+static const struct unit time_units[] = { { "ps", 1 },         { "ns", PS_PER_NS },
+					  { "us", PS_PER_US }, { "ms", PS_PER_MS },
+					  { "s", PS_PER_S },   { NULL, 0 } };
+static const struct unit rate_units[] = { { "bps", 1 },     { "Kbps", KBPS },
+					  { "kbps", KBPS }, { "Mbps", MBPS },
+					  { "Gbps", GBPS }, { "Tbps", 1000 * GBPS },
+					  { NULL, 0 } };
+static const struct unit freq_units[] = { { "Hz", 1 },    { "kHz", 1000 }, { "KHz", 1000 },
+					  { "MHz", MHZ }, { "GHz", GHZ },  { NULL, 0 } };
 static const struct unit length_units[] = {
 	{ "mm", 1 }, { "cm", 10 }, { "m", 1000 }, { "km", 1000000 }, { NULL, 0 }
 };
@@ -53,7 +56,7 @@ enum number { NUMBER_OK, NUMBER_BAD, NUMBER_HUGE, NUMBER_INEXACT };
 struct decimal {
 	u128 m;
 	int exp10;
-	bool is_cut;	/* digits other than 0 did not fit */
+	bool is_cut; /* digits other than 0 did not fit */
 };
 
 /* Digits and fraction at 's'; returns what follows, or NULL when there is no digit. */
@@ -204,13 +207,20 @@ static enum number read_form(const struct field *f, const char *text, uint64_t *
 {
 	SIM_CHECK(f->form != FORM_STR, NULL);
 	switch (f->form) {
-	case FORM_COUNT: return read_number(text, no_units, true, v);
-	case FORM_BYTES: return read_number(text, byte_units, true, v);
-	case FORM_RATE: return read_number(text, rate_units, false, v);
-	case FORM_FREQ: return read_number(text, freq_units, false, v);
-	case FORM_PROB: return read_number(text, prob_units, false, v);
-	case FORM_LENGTH: return read_number(text, length_units, false, v);
-	case FORM_BOOL: return read_bool(text, v) ? NUMBER_OK : NUMBER_BAD;
+	case FORM_COUNT:
+		return read_number(text, no_units, true, v);
+	case FORM_BYTES:
+		return read_number(text, byte_units, true, v);
+	case FORM_RATE:
+		return read_number(text, rate_units, false, v);
+	case FORM_FREQ:
+		return read_number(text, freq_units, false, v);
+	case FORM_PROB:
+		return read_number(text, prob_units, false, v);
+	case FORM_LENGTH:
+		return read_number(text, length_units, false, v);
+	case FORM_BOOL:
+		return read_bool(text, v) ? NUMBER_OK : NUMBER_BAD;
 	case FORM_TIME:
 		if (f->max == TIME_NEVER && strcmp(text, "never") == 0) {
 			*v = TIME_NEVER;
@@ -225,7 +235,8 @@ static enum number read_form(const struct field *f, const char *text, uint64_t *
 			}
 		}
 		return NUMBER_BAD;
-	case FORM_STR: break;
+	case FORM_STR:
+		break;
 	}
 	return NUMBER_BAD;
 }
@@ -264,7 +275,10 @@ static void say_allowed(const struct field *f, const char *text, char *why, size
 		const char *near;
 
 		for (; f->names[n]; n++)
-			add(why, len, "%s%s", n == 0 ? "must be " : f->names[n + 1] ? ", " : " or ",
+			add(why, len, "%s%s",
+			    n == 0            ? "must be "
+			    : f->names[n + 1] ? ", "
+					      : " or ",
 			    f->names[n]);
 		near = err_nearest(text, f->names, n);
 		if (near)
@@ -355,15 +369,21 @@ static const struct unit *pick_unit(const struct unit *u, uint64_t v, bool is_wh
 
 char *value_format(const struct field *f, uint64_t v, char *buf, size_t len)
 {
-	const struct unit *units = f->form == FORM_TIME	  ? time_units
+	const struct unit *units = f->form == FORM_TIME   ? time_units
 				   : f->form == FORM_RATE ? rate_units
 				   : f->form == FORM_FREQ ? freq_units
 							  : length_units;
 
 	switch (f->form) {
-	case FORM_BOOL: snprintf(buf, len, "%s", v ? "on" : "off"); break;
-	case FORM_ENUM: snprintf(buf, len, "%s", f->names[v]); break;
-	case FORM_PROB: format_prob(buf, len, v); break;
+	case FORM_BOOL:
+		snprintf(buf, len, "%s", v ? "on" : "off");
+		break;
+	case FORM_ENUM:
+		snprintf(buf, len, "%s", f->names[v]);
+		break;
+	case FORM_PROB:
+		format_prob(buf, len, v);
+		break;
 	case FORM_BYTES:
 		units = pick_unit(byte_units, v, true);
 		snprintf(buf, len, "%" PRIu64 "%s", v / units->mul,
@@ -378,7 +398,9 @@ char *value_format(const struct field *f, uint64_t v, char *buf, size_t len)
 		else
 			format_scaled(buf, len, v, pick_unit(units, v, false));
 		break;
-	default: snprintf(buf, len, "%" PRIu64, v); break;
+	default:
+		snprintf(buf, len, "%" PRIu64, v);
+		break;
 	}
 	return buf;
 }

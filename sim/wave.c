@@ -20,14 +20,14 @@ static const struct wave_sink *const sinks[] = {
 #endif
 };
 
-#define COUNT_BITS 24u	/* width of an occupancy signal */
+#define COUNT_BITS 24u /* width of an occupancy signal */
 
 /* One signal: a SIGNAL row of a block, or the occupancy of a channel (row NULL). */
 struct wave_signal {
 	const struct block *block;
 	const struct field *row;
 	const struct chan *chan;
-	const char *name;	/* owned */
+	const char *name; /* owned */
 	unsigned bits;
 	uint64_t last;
 	bool is_dirty;
@@ -40,19 +40,19 @@ struct occupancy_tap {
 };
 
 struct wave {
-	struct sim_observer observer;	/* first: the observer is the wave */
+	struct sim_observer observer; /* first: the observer is the wave */
 	struct sim *sim;
 	const struct wave_sink *sink;
 	void *ctx;
 	char *path, *tmp;
 	struct wave_signal *signals;
 	uint32_t n_signals;
-	uint32_t *first;		/* by block index: its first signal */
+	uint32_t *first; /* by block index: its first signal */
 	uint32_t *dirty, n_dirty;
-	struct occupancy_tap *taps;	/* by channel index */
-	const struct block **order;	/* blocks by path */
-	bool is_started;		/* the initial values are written */
-	uint64_t last_ps;		/* of the last change */
+	struct occupancy_tap *taps; /* by channel index */
+	const struct block **order; /* blocks by path */
+	bool is_started;            /* the initial values are written */
+	uint64_t last_ps;           /* of the last change */
 };
 
 /* ---- sampling ---- */
@@ -140,11 +140,12 @@ static void wave_time_done(struct sim_observer *o, uint64_t now_ps)
 
 static int by_path(const void *a, const void *b)
 {
-	return strcmp((*(const struct block *const *)a)->name, (*(const struct block *const *)b)->name);
+	return strcmp((*(const struct block *const *)a)->name,
+		      (*(const struct block *const *)b)->name);
 }
 
-static void add_signal(struct wave *w, const struct block *b, const struct field *row, const struct chan *c,
-		       const char *name, unsigned bits)
+static void add_signal(struct wave *w, const struct block *b, const struct field *row,
+		       const struct chan *c, const char *name, unsigned bits)
 {
 	w->signals = x_realloc(w->signals, (w->n_signals + 1) * sizeof(*w->signals));
 	w->signals[w->n_signals++] = (struct wave_signal){
@@ -169,8 +170,10 @@ static void list_signals(struct wave *w)
 			const char *port = strrchr(c->name, '.');
 
 			snprintf(name, sizeof(name), "%s_count", port ? port + 1 : "in");
-			w->taps[c->index] = (struct occupancy_tap){ .tap = { .pushed = wave_moved, .popped = wave_moved },
-								    .wave = w, .signal = w->n_signals };
+			w->taps[c->index] = (struct occupancy_tap){ .tap = { .pushed = wave_moved,
+									     .popped = wave_moved },
+								    .wave = w,
+								    .signal = w->n_signals };
 			add_signal(w, b, NULL, c, name, COUNT_BITS);
 		}
 	}
@@ -229,9 +232,13 @@ static const struct wave_sink *sink_of(const char *path, struct err *e)
 		if (strcmp(suffix, sinks[i]->suffix) == 0)
 			return sinks[i];
 	if (suffix && strcmp(suffix, ".fst") == 0)
-		err_set(e, NULL, 0, "--wave %s: this build has no FST (Debian package verilator); allowed: a .vcd file", path);
+		err_set(e, NULL, 0,
+			"--wave %s: this build has no FST (Debian package verilator); allowed: a .vcd file",
+			path);
 	else
-		err_set(e, NULL, 0, "--wave %s: unknown kind of waveform; allowed: a .fst or a .vcd file", path);
+		err_set(e, NULL, 0,
+			"--wave %s: unknown kind of waveform; allowed: a .fst or a .vcd file",
+			path);
 	return NULL;
 }
 
@@ -270,8 +277,12 @@ struct wave *wave_open(struct sim *s, const char *path, struct err *e)
 		return NULL;
 	}
 	w = x_calloc(1, sizeof(*w));
-	*w = (struct wave){ .observer = { wave_stepped, wave_time_done }, .sim = s, .sink = sink, .ctx = ctx,
-			    .path = x_strdup(path), .tmp = tmp };
+	*w = (struct wave){ .observer = { wave_stepped, wave_time_done },
+			    .sim = s,
+			    .sink = sink,
+			    .ctx = ctx,
+			    .path = x_strdup(path),
+			    .tmp = tmp };
 	w->first = x_calloc(s->n_blocks, sizeof(*w->first));
 	w->taps = x_calloc(s->n_chans + 1, sizeof(*w->taps));
 	w->order = x_calloc(s->n_blocks, sizeof(*w->order));
@@ -323,8 +334,10 @@ static bool write_save_file(const struct wave *w, struct err *e)
 	free(path);
 	if (!ok)
 		return false;
-	fprintf(o.f, "[*] signals grouped by block; open with: gtkwave %s %.*s.gtkw\n", base ? base + 1 : w->path,
-		(int)(strlen(base ? base + 1 : w->path) - strlen(w->sink->suffix)), base ? base + 1 : w->path);
+	fprintf(o.f, "[*] signals grouped by block; open with: gtkwave %s %.*s.gtkw\n",
+		base ? base + 1 : w->path,
+		(int)(strlen(base ? base + 1 : w->path) - strlen(w->sink->suffix)),
+		base ? base + 1 : w->path);
 	fprintf(o.f, "[dumpfile] \"%s\"\n[timestart] 0\n", base ? base + 1 : w->path);
 	save_signals(w, o.f);
 	return outfile_commit(&o, e);
@@ -342,7 +355,8 @@ bool wave_close(struct wave *w, struct err *e)
 	if (!ok)
 		err_set(e, NULL, 0, "--wave %s: could not be written whole", w->path);
 	else if (rename(w->tmp, w->path) != 0)
-		ok = err_set(e, NULL, 0, "--wave %s: cannot be written: %s", w->path, strerror(errno));
+		ok = err_set(e, NULL, 0, "--wave %s: cannot be written: %s", w->path,
+			     strerror(errno));
 	ok = ok && write_save_file(w, e);
 	if (!ok)
 		unlink(w->tmp);

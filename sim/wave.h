@@ -15,8 +15,8 @@ struct wave;
 
 /* A file format. 'ctx' is what open returned. */
 struct wave_sink {
-	const char *suffix;	/* ".vcd" */
-	void *(*open)(const char *path);	/* NULL with errno set when the file cannot be made */
+	const char *suffix;              /* ".vcd" */
+	void *(*open)(const char *path); /* NULL with errno set when the file cannot be made */
 	void (*scope)(void *ctx, const char *name);
 	void (*upscope)(void *ctx);
 	/* Declare signal 'id' (0, 1, ...), 1..64 bits wide. */

@@ -9,13 +9,13 @@
 
 #include "sim/wave.h"
 
-#define FST_PS (-12)				/* time stamps are 10^-12 s */
-#define FST_DATE "Thu Jan  1 00:00:00 1970\n"	/* constant: the same run gives the same file */
+#define FST_PS (-12)                          /* time stamps are 10^-12 s */
+#define FST_DATE "Thu Jan  1 00:00:00 1970\n" /* constant: the same run gives the same file */
 
 struct fst {
 	void *writer;
-	char *path;		/* owned */
-	fstHandle *handle;	/* by signal id */
+	char *path;        /* owned */
+	fstHandle *handle; /* by signal id */
 	uint32_t n;
 	uint64_t end_ps;
 };
@@ -23,7 +23,7 @@ struct fst {
 static void *fst_open(const char *path)
 {
 	struct fst *w;
-	FILE *probe = fopen(path, "w");	/* fstapi does not say why it failed */
+	FILE *probe = fopen(path, "w"); /* fstapi does not say why it failed */
 
 	if (!probe)
 		return NULL;
@@ -63,7 +63,8 @@ static void fst_signal(void *ctx, uint32_t id, const char *name, unsigned bits)
 	else
 		snprintf(full, sizeof(full), "%s", name);
 	w->handle = x_realloc(w->handle, (id + 1) * sizeof(*w->handle));
-	w->handle[id] = fstWriterCreateVar(w->writer, FST_VT_VCD_WIRE, FST_VD_IMPLICIT, bits, full, 0);
+	w->handle[id] =
+		fstWriterCreateVar(w->writer, FST_VT_VCD_WIRE, FST_VD_IMPLICIT, bits, full, 0);
 	w->n = id + 1;
 }
 
@@ -91,7 +92,8 @@ static void fst_change(void *ctx, uint32_t id, unsigned bits, uint64_t value)
 static bool is_whole(const struct fst *w)
 {
 	void *reader = fstReaderOpen(w->path);
-	bool ok = reader && fstReaderGetVarCount(reader) == w->n && fstReaderGetEndTime(reader) == w->end_ps;
+	bool ok = reader && fstReaderGetVarCount(reader) == w->n &&
+		  fstReaderGetEndTime(reader) == w->end_ps;
 
 	if (reader)
 		fstReaderClose(reader);
@@ -111,7 +113,12 @@ static bool fst_close(void *ctx)
 	return ok;
 }
 
-const struct wave_sink wave_fst_sink = {
-	.suffix = ".fst", .open = fst_open, .scope = fst_scope, .upscope = fst_upscope, .signal = fst_signal,
-	.header_done = fst_header_done, .time = fst_time, .change = fst_change, .close = fst_close
-};
+const struct wave_sink wave_fst_sink = { .suffix = ".fst",
+					 .open = fst_open,
+					 .scope = fst_scope,
+					 .upscope = fst_upscope,
+					 .signal = fst_signal,
+					 .header_done = fst_header_done,
+					 .time = fst_time,
+					 .change = fst_change,
+					 .close = fst_close };

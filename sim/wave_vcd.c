@@ -102,7 +102,12 @@ static bool vcd_close(void *ctx)
 	return !failed;
 }
 
-const struct wave_sink wave_vcd_sink = {
-	.suffix = ".vcd", .open = vcd_open, .scope = vcd_scope, .upscope = vcd_upscope, .signal = vcd_signal,
-	.header_done = vcd_header_done, .time = vcd_time, .change = vcd_change, .close = vcd_close
-};
+const struct wave_sink wave_vcd_sink = { .suffix = ".vcd",
+					 .open = vcd_open,
+					 .scope = vcd_scope,
+					 .upscope = vcd_upscope,
+					 .signal = vcd_signal,
+					 .header_done = vcd_header_done,
+					 .time = vcd_time,
+					 .change = vcd_change,
+					 .close = vcd_close };

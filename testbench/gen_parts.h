@@ -61,7 +61,7 @@ struct item {
 	uint32_t echo_of; /* item + 1 whose payload this one sends on when it has come */
 	uint32_t echo_at; /* its receive is to lie there in ech, if it has an echo */
 	bool has_echo;
-	uint32_t recv; /* item + 1 of the receive that it consumes */
+	uint32_t recv;   /* item + 1 of the receive that it consumes */
 	uint32_t before; /* a receive: the item before which it stands */
 	/* while writing */
 	bool is_signaled, is_done;

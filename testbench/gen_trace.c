@@ -242,7 +242,7 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 static void add_wrong(struct gen *g, uint32_t conn, uint32_t host)
 {
 	static const enum wr_opcode ops[] = {
-		WR_RDMA_WRITE,		 WR_RDMA_READ,	   WR_ATOMIC_CMP_AND_SWP,
+		WR_RDMA_WRITE,           WR_RDMA_READ,     WR_ATOMIC_CMP_AND_SWP,
 		WR_ATOMIC_FETCH_AND_ADD, WR_SEND_WITH_INV,
 	};
 	struct conn *c = &g->conn[conn];

@@ -26,7 +26,7 @@ struct gen_case {
 
 /* What kind of case; zeros: any. */
 struct gen_want {
-	bool is_clean; /* no impairments, no short timers, nothing wrong */
+	bool is_clean;     /* no impairments, no short timers, nothing wrong */
 	bool is_plain_nic; /* default sizes of everything */
 };
 

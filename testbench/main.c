@@ -35,7 +35,8 @@ int main(int argc, char **argv)
 	if (CU_initialize_registry() != CUE_SUCCESS)
 		return EXIT_FAILURE;
 	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
-		CU_SuiteInfo info[] = { { .pName = suites[i].name, .pTests = suites[i].tests }, CU_SUITE_INFO_NULL };
+		CU_SuiteInfo info[] = { { .pName = suites[i].name, .pTests = suites[i].tests },
+					CU_SUITE_INFO_NULL };
 
 		if (!is_chosen(suites[i].name, argc, argv))
 			continue;

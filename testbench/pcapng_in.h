@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PCAPNG_FOUND_MAX 64u	/* packets of which the details are kept */
+#define PCAPNG_FOUND_MAX 64u /* packets of which the details are kept */
 
 struct pcapng_found {
 	unsigned sections, interfaces, packets;
-	unsigned bad;		/* violations of the format */
+	unsigned bad; /* violations of the format */
 	uint64_t stamp[PCAPNG_FOUND_MAX];
 	uint32_t interface[PCAPNG_FOUND_MAX], len[PCAPNG_FOUND_MAX], wire_len[PCAPNG_FOUND_MAX];
-	uint32_t flags[PCAPNG_FOUND_MAX]; /* 1 inbound, 2 outbound */
-	unsigned char first[PCAPNG_FOUND_MAX]; /* first byte */
+	uint32_t flags[PCAPNG_FOUND_MAX];         /* 1 inbound, 2 outbound */
+	unsigned char first[PCAPNG_FOUND_MAX];    /* first byte */
 	unsigned char head[PCAPNG_FOUND_MAX][16]; /* first bytes, if there are so many */
 };
 

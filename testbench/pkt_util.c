@@ -14,8 +14,10 @@
 
 static void port_init(struct port_addr *a, enum encap encap, uint8_t n)
 {
-	*a = (struct port_addr){ .net = (uint8_t)pkt_net(encap), .mac = { 2, 0, 0, 0, 0, n },
-				 .is_v6 = encap != ENCAP_IPV4, .lid = { 0, n } };
+	*a = (struct port_addr){ .net = (uint8_t)pkt_net(encap),
+				 .mac = { 2, 0, 0, 0, 0, n },
+				 .is_v6 = encap != ENCAP_IPV4,
+				 .lid = { 0, n } };
 	if (a->is_v6) {
 		a->ip[0] = 0xfd;
 		a->ip[15] = n;

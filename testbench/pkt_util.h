@@ -17,7 +17,7 @@
 struct pkt_bench {
 	struct nic nic;
 	struct qp_attr qp[3];
-	struct qp_attr peer[3];	/* the other ends: packets to the NIC are built from these */
+	struct qp_attr peer[3]; /* the other ends: packets to the NIC are built from these */
 	uint32_t dir[4096];
 };
 

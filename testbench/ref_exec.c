@@ -343,7 +343,7 @@ static void do_atomic(const struct ref_wr *w, const struct place *p, struct ref_
 	for (unsigned i = 0; i < 8; i++)
 		old |= (uint64_t)m->val[i] << 8 * i;
 	new = w->r.opcode == WR_ATOMIC_FETCH_AND_ADD ? old + w->r.compare_add
-	      : old == w->r.compare_add		     ? w->r.swap
+	      : old == w->r.compare_add              ? w->r.swap
 						     : old;
 	for (unsigned i = 0; i < 8; i++)
 		after.val[i] = (uint8_t)(new >> 8 * i);
@@ -381,7 +381,7 @@ static void mark_targets(struct ref_exec *x, const struct ref_wr *w)
 {
 	const struct ref_wr *recv = takes_recv(w->r.opcode) ? receive_of(x, w) : NULL;
 	bool is_read = w->r.opcode == WR_RDMA_READ || ref_is_atomic(w->r.opcode);
-	const struct ref_wr *segs = is_read					    ? w
+	const struct ref_wr *segs = is_read                                         ? w
 				    : recv && w->r.opcode != WR_RDMA_WRITE_WITH_IMM ? recv
 										    : NULL;
 

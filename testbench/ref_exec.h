@@ -21,11 +21,11 @@
 struct ref_wr {
 	struct trace_record r;
 	uint64_t rep; /* of a record with repeat */
-	uint32_t qp; /* index in the trace */
+	uint32_t qp;  /* index in the trace */
 	uint32_t len; /* message bytes */
 	bool is_signaled;
 	bool takes_recv;
-	bool is_sure; /* it was executed */
+	bool is_sure;           /* it was executed */
 	bool has_row, is_error; /* how the run says it ended */
 	uint8_t status;
 	uint32_t from; /* receive: index + 1 of the request that consumes it */
@@ -40,7 +40,7 @@ struct ref_qp {
 
 struct ref_mr {
 	uint8_t *val;
-	uint8_t *any; /* not known, not compared */
+	uint8_t *any;   /* not known, not compared */
 	uint8_t *maybe; /* 1 + QP whose uncertain requests write here: the target's side, ... */
 	uint8_t *maybe_local; /* ... the requester's */
 };

@@ -52,14 +52,19 @@ static uint64_t sink_step(struct block *b)
 }
 
 static const struct field tb_fields[] = { { .kind = FIELD_END } };
-static const struct block_class source_class = {
-	.name = "tb_source", .impl = "c", .size = sizeof(struct tb_port), .fields = tb_fields, .step = source_step
-};
-static const struct block_class sink_class = {
-	.name = "tb_sink", .impl = "c", .size = sizeof(struct tb_port), .fields = tb_fields, .step = sink_step
-};
+static const struct block_class source_class = { .name = "tb_source",
+						 .impl = "c",
+						 .size = sizeof(struct tb_port),
+						 .fields = tb_fields,
+						 .step = source_step };
+static const struct block_class sink_class = { .name = "tb_sink",
+					       .impl = "c",
+					       .size = sizeof(struct tb_port),
+					       .fields = tb_fields,
+					       .step = sink_step };
 
-static struct block *add(struct tb *t, const struct block_class *cls, const char *path, uint64_t hz, void *env)
+static struct block *add(struct tb *t, const struct block_class *cls, const char *path, uint64_t hz,
+			 void *env)
 {
 	const struct block_class *const classes[] = { cls, NULL };
 	struct err e = { 0 };
@@ -101,20 +106,21 @@ static struct tb_port *add_port(struct tb *t, const char *port, bool is_source)
 	for (const struct field *f = t->dut->cls->fields; f->kind != FIELD_END; f++) {
 		bool is_port = f->kind == (is_source ? FIELD_IN : FIELD_OUT);
 
-		if (is_port && (strcmp(f->name, port) == 0 ||
-				(f->count && strlen(f->name) == n && strncmp(f->name, port, n) == 0)))
+		if (is_port && (strcmp(f->name, port) == 0 || (f->count && strlen(f->name) == n &&
+							       strncmp(f->name, port, n) == 0)))
 			row = f;
 	}
 	if (!row)
 		CU_FAIL_FATAL("no such port");
 	snprintf(path, sizeof(path), "tb.%s", port);
-	p = (struct tb_port *)add(t, is_source ? &source_class : &sink_class, path, t->dut->clock_hz, NULL);
+	p = (struct tb_port *)add(t, is_source ? &source_class : &sink_class, path,
+				  t->dut->clock_hz, NULL);
 	p->tb = t;
 	p->is_source = is_source;
 	p->elem_size = row->elem_size;
 	t->ports[t->n_ports++] = p;
-	p->chan = netlist_connect_raw(&t->sim, is_source ? &p->b : t->dut, is_source ? t->dut : &p->b,
-				      row->elem_size, TB_DEPTH, 1);
+	p->chan = netlist_connect_raw(&t->sim, is_source ? &p->b : t->dut,
+				      is_source ? t->dut : &p->b, row->elem_size, TB_DEPTH, 1);
 	p->chan->name = p->b.name;
 	((struct chan **)(void *)((char *)t->dut + row->offset))
 		[strcmp(row->name, port) == 0 ? 0 : strtoul(port + n, NULL, 10)] = p->chan;
@@ -169,7 +175,8 @@ void tb_send(struct tb_port *p, const void *msg)
 
 void tb_run_for(struct tb *t, uint64_t cycles)
 {
-	t->sim.until_ps = domain_edge(t->dut->dom, domain_cycle_at(t->dut->dom, t->sim.now_ps) + cycles);
+	t->sim.until_ps =
+		domain_edge(t->dut->dom, domain_cycle_at(t->dut->dom, t->sim.now_ps) + cycles);
 	sim_run(&t->sim);
 }
 
@@ -206,7 +213,8 @@ void tb_end(struct tb *t)
 	config_destroy(&t->cfg);
 }
 
-void tb_stall_sets(const struct block_class *cls, unsigned in, unsigned out, char *set_in, char *set_out)
+void tb_stall_sets(const struct block_class *cls, unsigned in, unsigned out, char *set_in,
+		   char *set_out)
 {
 	snprintf(set_in, 64, "%s.stall_in=%s", cls->name, tb_stalls[in]);
 	snprintf(set_out, 64, "%s.stall_out=%s", cls->name, tb_stalls[out]);

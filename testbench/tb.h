@@ -34,7 +34,7 @@ struct tb_port {
 	bool is_source;
 	/* source: what is still to be sent */
 	unsigned char *queue;
-	uint64_t *not_before;	/* cycle */
+	uint64_t *not_before; /* cycle */
 	uint32_t n_queued, n_sent, cap_queue;
 	/* sink: all that came, in order */
 	unsigned char *log;
@@ -88,6 +88,7 @@ void tb_end(struct tb *t);
 extern const char *const tb_stalls[4];
 
 /* "<class>.stall_in=<in>" and "<class>.stall_out=<out>" in bufs of 64 bytes. */
-void tb_stall_sets(const struct block_class *cls, unsigned in, unsigned out, char *set_in, char *set_out);
+void tb_stall_sets(const struct block_class *cls, unsigned in, unsigned out, char *set_in,
+		   char *set_out);
 
 #endif

@@ -10,12 +10,12 @@
 #include "testbench/tb.h"
 
 struct tb_dma {
-	struct tb_port *rsp;	/* source of dma_rsp */
+	struct tb_port *rsp; /* source of dma_rsp */
 	uint8_t *mem;
-	uint64_t base, size;	/* addresses base .. base + size - 1 */
-	uint32_t max_delay;	/* cycles; 0 = answers in order, in the next cycle */
+	uint64_t base, size; /* addresses base .. base + size - 1 */
+	uint32_t max_delay;  /* cycles; 0 = answers in order, in the next cycle */
 	struct rng rng;
-	uint64_t fail_at;	/* a request that touches this byte is refused; 0 = none */
+	uint64_t fail_at; /* a request that touches this byte is refused; 0 = none */
 	uint64_t n_reads, n_writes, n_outside;
 };
 

@@ -92,7 +92,7 @@ void tb_mtt_map_random(struct tb_mtt *e)
 					 .log_page = log_page };
 		r->len = 1 + rng_below(&e->rng, 30ull << log_page);
 		r->start = rng_next(&e->rng) >> 4;
-		if (i % 5 == 0)	/* up to the last byte of the address space */
+		if (i % 5 == 0) /* up to the last byte of the address space */
 			r->start = 0 - r->len;
 		tb_mtt_map(e, i);
 		if (i % 4 == 0 && r->n_pages > 2) {

@@ -10,9 +10,9 @@
 #include "testbench/tb_dma.h"
 
 #define TB_MTT_KEYS 32u
-#define TB_MTT_PAGES 4096u		/* MTT entries of all regions */
-#define TB_MTT_MAX 2048u		/* requests a client */
-#define TB_MTT_BASE 0x40000000ull	/* of the MPT; the MTT entries follow */
+#define TB_MTT_PAGES 4096u        /* MTT entries of all regions */
+#define TB_MTT_MAX 2048u          /* requests a client */
+#define TB_MTT_BASE 0x40000000ull /* of the MPT; the MTT entries follow */
 
 /* What the oracle knows: a region and its pages, in order. */
 struct tb_region {
@@ -21,7 +21,7 @@ struct tb_region {
 	uint16_t pd;
 	uint8_t access, log_page;
 	uint64_t start, len;
-	uint32_t first;			/* of its pages in page_pa */
+	uint32_t first; /* of its pages in page_pa */
 	uint32_t n_pages;
 };
 
@@ -32,10 +32,10 @@ struct tb_mtt {
 	struct tb_dma dma;
 	struct rng rng;
 	struct tb_region region[TB_MTT_KEYS];
-	uint64_t page_pa[TB_MTT_PAGES];	/* 0 = not present */
+	uint64_t page_pa[TB_MTT_PAGES]; /* 0 = not present */
 	uint32_t n_pages;
 	struct xlate_rsp expect[2][TB_MTT_MAX];
-	uint32_t n[2];			/* requests sent */
+	uint32_t n[2]; /* requests sent */
 	uint8_t mem[TB_MTT_KEYS * MPT_SIZE + TB_MTT_PAGES * MTT_ENTRY];
 };
 

@@ -45,12 +45,9 @@ static const struct field giver_fields[] = {
 
 #define T struct taker
 static const struct field taker_fields[] = {
-	PORT_IN(T, in, note, "the notes"),
-	STAT(T, taken, "note", "notes taken"),
-	HIST(T, value, "x", "their values"),
-	SIGNAL(T, last, 64, "the last value"),
-	EVENT(take, "value", "a note came"),
-	FIELDS_END
+	PORT_IN(T, in, note, "the notes"),   STAT(T, taken, "note", "notes taken"),
+	HIST(T, value, "x", "their values"), SIGNAL(T, last, 64, "the last value"),
+	EVENT(take, "value", "a note came"), FIELDS_END
 };
 #undef T
 
@@ -91,19 +88,26 @@ static void nothing(struct block *b)
 	(void)b;
 }
 
-const struct block_class giver_class = {
-	.name = "giver", .impl = "c", .size = sizeof(struct giver), .fields = giver_fields, .doc = "sends notes",
-	.reset = nothing, .step = giver_step
-};
-const struct block_class taker_class = {
-	.name = "taker", .impl = "c", .size = sizeof(struct taker), .fields = taker_fields, .doc = "takes notes",
-	.reset = nothing, .step = taker_step
-};
+const struct block_class giver_class = { .name = "giver",
+					 .impl = "c",
+					 .size = sizeof(struct giver),
+					 .fields = giver_fields,
+					 .doc = "sends notes",
+					 .reset = nothing,
+					 .step = giver_step };
+const struct block_class taker_class = { .name = "taker",
+					 .impl = "c",
+					 .size = sizeof(struct taker),
+					 .fields = taker_fields,
+					 .doc = "takes notes",
+					 .reset = nothing,
+					 .step = taker_step };
 const struct block_class *const tb_pair_classes[] = { &giver_class, &taker_class, NULL };
 
 void tb_pair_build(struct sim *s, const char *const *sets)
 {
-	static const char *const paths[][2] = { { "g0.giver", "g0.taker" }, { "g1.giver", "g1.taker" } };
+	static const char *const paths[][2] = { { "g0.giver", "g0.taker" },
+						{ "g1.giver", "g1.taker" } };
 	struct err e = { 0 };
 	struct config c;
 
@@ -112,8 +116,10 @@ void tb_pair_build(struct sim *s, const char *const *sets)
 		CU_ASSERT(config_set(&c, *sets, &e));
 	sim_init(s, 1);
 	for (unsigned i = 0; i < 2; i++) {
-		struct block *g = netlist_add(s, tb_pair_classes, "giver", paths[i][0], &c, 250 * MHZ, NULL, &e);
-		struct block *t = netlist_add(s, tb_pair_classes, "taker", paths[i][1], &c, 250 * MHZ, NULL, &e);
+		struct block *g = netlist_add(s, tb_pair_classes, "giver", paths[i][0], &c,
+					      250 * MHZ, NULL, &e);
+		struct block *t = netlist_add(s, tb_pair_classes, "taker", paths[i][1], &c,
+					      250 * MHZ, NULL, &e);
 
 		CU_ASSERT_FATAL(g && t);
 		netlist_connect(s, g, "out", t, "in", 2, 1);

@@ -29,7 +29,7 @@ static void add(struct replay_list *l, const uint8_t *bytes, uint32_t len)
 	why = packet_parse(r->p, &r->v);
 	if (why == DROP_ETHERTYPE || why == DROP_PORT || (why == DROP_SHORT && len < 58) ||
 	    (why == DROP_IP && bytes[14] >> 4 == 6)) {
-		free(r->p);	/* ARP, neighbour discovery and the like */
+		free(r->p); /* ARP, neighbour discovery and the like */
 		return;
 	}
 	l->n++;
@@ -76,7 +76,7 @@ static const char *const kind_names[] = { "request", "response", "ACK" };
 
 /* A place in a packet, by byte and bit from the Ethernet header on, and its name. */
 struct place {
-	uint32_t byte, bit;	/* bit 0 is the byte's highest */
+	uint32_t byte, bit; /* bit 0 is the byte's highest */
 	char name[64];
 };
 
@@ -103,9 +103,11 @@ static bool name_field(struct place *at, const char *name, uint32_t from)
 static void name_place(const struct replay_packet *r, struct place *at)
 {
 	static const char *const xeths[X_COUNT] = {
-		[X_XRCETH] = "xrceth", [X_RDETH] = "rdeth", [X_DETH] = "deth", [X_FETH] = "feth",
-		[X_RETH] = "reth", [X_AETH] = "aeth", [X_ATOMICETH] = "atomiceth",
-		[X_ATOMICACK] = "atomicack", [X_IMMDT] = "immdt", [X_IETH] = "ieth"
+		[X_XRCETH] = "xrceth",       [X_RDETH] = "rdeth",
+		[X_DETH] = "deth",           [X_FETH] = "feth",
+		[X_RETH] = "reth",           [X_AETH] = "aeth",
+		[X_ATOMICETH] = "atomiceth", [X_ATOMICACK] = "atomicack",
+		[X_IMMDT] = "immdt",         [X_IETH] = "ieth"
 	};
 	const struct packet_view *v = &r->v;
 

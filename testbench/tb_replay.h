@@ -20,8 +20,8 @@ struct replay_packet {
 	struct packet *p;
 	struct packet_view v;
 	enum replay_kind kind;
-	uint8_t from;		/* last byte of the source address: 1 = endpoint A, 2 = B */
-	bool is_bad;		/* cannot be taken apart, or has a wrong ICRC */
+	uint8_t from; /* last byte of the source address: 1 = endpoint A, 2 = B */
+	bool is_bad;  /* cannot be taken apart, or has a wrong ICRC */
 };
 
 struct replay_list {

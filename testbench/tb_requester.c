@@ -35,8 +35,9 @@ static void take_job(struct tb *t, struct tb_port *p, const void *msg)
 
 	buf_unref(&p->b, j->buf);
 	if (!e->is_silent)
-		tb_send_at(e->job_done, p->b.cycle + e->done_delay, &(struct job_done){
-			.tag = j->tag, .qpi = j->qpi, .status = e->done_status });
+		tb_send_at(e->job_done, p->b.cycle + e->done_delay,
+			   &(struct job_done){
+				   .tag = j->tag, .qpi = j->qpi, .status = e->done_status });
 	if (e->on_job)
 		e->on_job(t, p, msg);
 }
@@ -84,7 +85,7 @@ void tbr_start(struct tb_requester *e, const char *const *sets)
 	e->wqes = pool_create(&e->wqe->b, WQES, 256);
 	e->pkts = pool_create(&e->rx->b, PKTS, packet_buf_size(TBR_MTU));
 	tb_start(&e->t);
-	e->wqe->b.now_ps = e->rx->b.now_ps = 1;	/* buffers are taken before the run */
+	e->wqe->b.now_ps = e->rx->b.now_ps = 1; /* buffers are taken before the run */
 }
 
 void tbr_end(struct tb_requester *e)

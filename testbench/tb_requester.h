@@ -22,25 +22,26 @@ extern const struct block_class requester_class;
 #define TBR_RADDR 0x7000000000ull
 #define TBR_LKEY 0x77u
 #define TBR_RKEY 0x99u
-#define TBR_XETH 60u		/* where packets by hand have their extended headers */
+#define TBR_XETH 60u /* where packets by hand have their extended headers */
 
 struct tb_requester {
 	struct nic nic;
 	struct qp_attr qp[TBR_QPS];
 	struct tb t;
-	struct tb_port *wqe, *rx, *job_done, *job, *credit, *cqe, *peer_error, *error, *mpt_op, *mpt_rsp, *cmd;
+	struct tb_port *wqe, *rx, *job_done, *job, *credit, *cqe, *peer_error, *error, *mpt_op,
+		*mpt_rsp, *cmd;
 	struct tb_dma dma;
 	uint8_t mem[TBR_MEM];
 	struct pool *wqes, *pkts;
-	uint16_t index[TBR_QPS];	/* WQE counter */
+	uint16_t index[TBR_QPS]; /* WQE counter */
 	/* how jobs end */
-	uint32_t done_delay;		/* cycles */
+	uint32_t done_delay; /* cycles */
 	uint8_t done_status;
-	uint8_t mpt_status;		/* of the answers to binds and invalidations */
-	bool is_silent;			/* no job ends */
-	tb_react *on_job;		/* besides; NULL = none */
+	uint8_t mpt_status; /* of the answers to binds and invalidations */
+	bool is_silent;     /* no job ends */
+	tb_react *on_job;   /* besides; NULL = none */
 	tb_react *on_cqe;
-	void *arg;			/* for the caller */
+	void *arg; /* for the caller */
 };
 
 /* QPs of MTU 256, PSN 100, timeout 14, 16 outstanding READs; set e->qp before tbr_start. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PKTS 40000u
-#define L4 42u			/* offset of the BTH in packets by hand */
+#define L4 42u /* offset of the BTH in packets by hand */
 #define RECV_BYTES 64u
 
 void tbs_init(struct tb_responder *s)
@@ -85,7 +85,7 @@ static void do_atomic(struct tb *t, struct tb_port *p, const void *msg)
 
 	(void)t;
 	rsp.original = load_le(at);
-	v = a->is_fetch_add		 ? rsp.original + a->swap_add
+	v = a->is_fetch_add              ? rsp.original + a->swap_add
 	    : rsp.original == a->compare ? a->swap_add
 					 : rsp.original;
 	for (unsigned i = 0; i < 8; i++)
@@ -100,8 +100,9 @@ static void take_job(struct tb *t, struct tb_port *p, const void *msg)
 
 	(void)t;
 	if (!s->is_silent)
-		tb_send_at(s->job_done, p->b.cycle + 10, &(struct job_done){
-			.tag = j->tag, .qpi = j->qpi, .status = s->done_status });
+		tb_send_at(s->job_done, p->b.cycle + 10,
+			   &(struct job_done){
+				   .tag = j->tag, .qpi = j->qpi, .status = s->done_status });
 }
 
 static void take_ack(struct tb *t, struct tb_port *p, const void *msg)
@@ -167,7 +168,7 @@ void tbs_start(struct tb_responder *s, const char *const *sets)
 	s->pkts = pool_create(&s->rx->b, PKTS, packet_buf_size(TBS_MTU));
 	s->recvs = pool_create(&s->rq_rsp->b, TBS_QPS * TBS_RECVS, RECV_BYTES);
 	tb_start(&s->t);
-	s->rx->b.now_ps = s->rq_rsp->b.now_ps = 1;	/* buffers are taken before the run */
+	s->rx->b.now_ps = s->rq_rsp->b.now_ps = 1; /* buffers are taken before the run */
 }
 
 void tbs_settle(struct tb_responder *s)
@@ -238,7 +239,9 @@ void tbs_recv(struct tb_responder *s, uint32_t qpi, uint32_t off, uint32_t len, 
 	struct rq_rsp *m = &s->recv[qpi][k];
 	uint8_t *p;
 
-	*m = (struct rq_rsp){ .qpi = qpi, .buf = pool_alloc(s->recvs), .index = (uint16_t)k,
+	*m = (struct rq_rsp){ .qpi = qpi,
+			      .buf = pool_alloc(s->recvs),
+			      .index = (uint16_t)k,
 			      .n_sge = (uint8_t)n_sge };
 	p = buf_data(&s->t.sim, m->buf);
 	memset(p, 0, RECV_BYTES);

@@ -17,8 +17,8 @@ extern const struct block_class responder_class;
 
 #define TBS_QPS 2u
 #define TBS_MTU 256u
-#define TBS_PSN 200u		/* first expected */
-#define TBS_BASE 0x100000ull	/* memory, all of it under both keys */
+#define TBS_PSN 200u         /* first expected */
+#define TBS_BASE 0x100000ull /* memory, all of it under both keys */
 #define TBS_MEM 65536u
 #define TBS_RKEY 0x99u
 #define TBS_LKEY 0x77u
@@ -41,29 +41,29 @@ struct tb_responder {
 	struct tb_dma dma;
 	uint8_t mem[TBS_MEM];
 	struct pool *pkts, *recvs;
-	uint8_t access;			/* of the rkey */
+	uint8_t access; /* of the rkey */
 	/* posted receives: handles, per QP */
 	struct rq_rsp recv[TBS_QPS][TBS_RECVS];
 	uint32_t n_posted[TBS_QPS], n_taken[TBS_QPS];
-	bool is_mute[TBS_QPS];		/* requests for receive WQEs stay unanswered */
-	bool is_silent;			/* no job ends */
-	bool has_sacks;			/* selective repeat */
+	bool is_mute[TBS_QPS]; /* requests for receive WQEs stay unanswered */
+	bool is_silent;        /* no job ends */
+	bool has_sacks;        /* selective repeat */
 	uint8_t done_status;
-	uint8_t mpt_status;		/* of the answers to binds and invalidations */
+	uint8_t mpt_status; /* of the answers to binds and invalidations */
 	struct tbs_ack acks[TBS_ACKS];
 	uint32_t n_acks;
 };
 
 /* What a packet by hand carries. */
 struct tbs_pkt {
-	uint64_t at;			/* not before this cycle */
-	uint32_t qpi, psn, len;		/* payload: byte i is seed + i */
+	uint64_t at;            /* not before this cycle */
+	uint32_t qpi, psn, len; /* payload: byte i is seed + i */
 	uint8_t operation, seed;
 	bool ack_req, solicited;
-	uint64_t va;			/* RETH, AtomicETH */
+	uint64_t va; /* RETH, AtomicETH */
 	uint32_t rkey, dma_len, imm;
 	uint64_t swap_add, compare;
-	uint32_t src_qp;		/* DETH */
+	uint32_t src_qp; /* DETH */
 };
 
 /* QPs of MTU 256, all rights, 4 responder resources; set s->qp before tbs_start. */

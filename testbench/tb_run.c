@@ -15,7 +15,7 @@
 #include "testbench/tb_file.h"
 
 struct frame_tap {
-	struct chan_tap tap;	/* first member */
+	struct chan_tap tap; /* first member */
 	struct tb_run *run;
 	uint32_t nic;
 	bool is_tx;
@@ -33,8 +33,10 @@ static void keep_frame(struct chan_tap *tap, const struct chan *c, const void *m
 		t->packets = x_realloc(t->packets,
 				       (t->n_packets ? 2 * (size_t)t->n_packets : 1) * sizeof(*k));
 	k = &t->packets[t->n_packets++];
-	*k = (struct tb_run_packet){ .ps = ft->is_tx ? f->first_ps : f->last_ps, .nic = ft->nic,
-				     .is_tx = ft->is_tx, .len = p->len,
+	*k = (struct tb_run_packet){ .ps = ft->is_tx ? f->first_ps : f->last_ps,
+				     .nic = ft->nic,
+				     .is_tx = ft->is_tx,
+				     .len = p->len,
 				     .bytes = x_calloc(1, p->len) };
 	memcpy(k->bytes, p->data, p->len);
 }
@@ -44,7 +46,8 @@ static void tap_frames(struct tb_run *t, uint32_t nic, struct chan *c, bool is_t
 	struct frame_tap *tap = sim_alloc(&t->r.sim, 1, sizeof(*tap));
 
 	*tap = (struct frame_tap){
-		.tap = { .pushed = keep_frame }, .run = t, .nic = nic, .is_tx = is_tx };
+		.tap = { .pushed = keep_frame }, .run = t, .nic = nic, .is_tx = is_tx
+	};
 	chan_attach(c, &tap->tap);
 }
 
@@ -67,8 +70,8 @@ static bool attach(struct tb_run *t, const struct tb_run_how *how)
 			tap_frames(t, i, netlist_chan(mac, "rx_frame"), false);
 		}
 		if (t->pcap)
-			capture_port(t->pcap, name, port_is_ib(&rnic_nic(&t->r, i)->addr), netlist_chan(mac, "tx_frame"),
-				     netlist_chan(mac, "rx_frame"));
+			capture_port(t->pcap, name, port_is_ib(&rnic_nic(&t->r, i)->addr),
+				     netlist_chan(mac, "tx_frame"), netlist_chan(mac, "rx_frame"));
 	}
 	report_init(&t->report);
 	oplog_attach(t->r.system->oplog, &t->report.sink);

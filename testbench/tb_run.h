@@ -22,22 +22,22 @@
 
 /* What to run, and how. All but the trace may be left out. */
 struct tb_run_how {
-	const char *trace;		/* path */
-	const char *ini;		/* text of a scenario file, without [scenario] trace */
-	const char *const *sets;	/* --set arguments, NULL at the end */
-	const char *pcap;		/* path of a packet capture to write */
+	const char *trace;       /* path */
+	const char *ini;         /* text of a scenario file, without [scenario] trace */
+	const char *const *sets; /* --set arguments, NULL at the end */
+	const char *pcap;        /* path of a packet capture to write */
 	enum step_order order;
 	bool every_cycle;
 	bool keep_packets;
-	bool no_checkers;		/* faster */
+	bool no_checkers; /* faster */
 };
 
 /* A frame at a NIC's port. */
 struct tb_run_packet {
-	uint64_t ps;		/* first bit out, or last bit in */
+	uint64_t ps; /* first bit out, or last bit in */
 	uint32_t nic;
 	bool is_tx;
-	uint32_t len;		/* Ethernet header to ICRC */
+	uint32_t len; /* Ethernet header to ICRC */
 	uint8_t *bytes;
 };
 
@@ -50,7 +50,7 @@ struct tb_run {
 	struct expect_result expects;
 	struct capture *pcap;
 	struct checker **checkers;
-	struct tb_run_packet *packets;	/* in the order of the events */
+	struct tb_run_packet *packets; /* in the order of the events */
 	uint32_t n_packets;
 	struct err err;
 	bool is_built;

@@ -74,7 +74,8 @@ static void read_var(struct reader *r)
 		range[0] = '\0';
 	c->signals = x_realloc(c->signals, (c->n_signals + 1) * sizeof(*c->signals));
 	r->ids = x_realloc(r->ids, (c->n_signals + 1) * sizeof(*r->ids));
-	snprintf(c->signals[c->n_signals], sizeof(*c->signals), "%.30s.%.30s%.10s", r->scope, name, range);
+	snprintf(c->signals[c->n_signals], sizeof(*c->signals), "%.30s.%.30s%.10s", r->scope, name,
+		 range);
 	strcpy(r->ids[c->n_signals++], id);
 	r->is_bad |= bits < 1 || bits > 64 || (bits > 1 && range[0] == '\0');
 }

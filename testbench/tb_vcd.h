@@ -11,15 +11,15 @@
 
 struct tb_change {
 	uint64_t ps, value;
-	char name[80];	/* "ab.src.count[3:0]" */
+	char name[80]; /* "ab.src.count[3:0]" */
 };
 
 struct tb_changes {
 	struct tb_change *v;
 	size_t n;
-	char (*signals)[80];	/* declared, in the order of the file */
+	char (*signals)[80]; /* declared, in the order of the file */
 	size_t n_signals;
-	uint64_t end_ps;	/* last time stamp */
+	uint64_t end_ps; /* last time stamp */
 };
 
 /* Read 'path' to the end; false when something in it is not as the standard says. */

@@ -59,7 +59,7 @@ static void arena_pieces_overlap_nowhere(void)
 	for (unsigned i = 0; i < PIECES; i++)
 		bad += !is_all(piece[i].p, piece[i].n, (unsigned char)(i % 255 + 1));
 	CU_ASSERT_EQUAL(bad, 0);
-	CU_ASSERT(a.n_chunks > 1 && a.n_alone > 100);	/* all three ways were taken */
+	CU_ASSERT(a.n_chunks > 1 && a.n_alone > 100); /* all three ways were taken */
 	arena_destroy(&a);
 }
 

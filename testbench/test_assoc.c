@@ -39,9 +39,9 @@ static void least_recently_used_line_is_replaced(void)
 	for (uint64_t tag = 10; tag < 13; tag++)
 		assoc_fill(&a, 0, tag);
 	assoc_touch(&a, assoc_find(&a, 0, 10));
-	CU_ASSERT_EQUAL(assoc_fill(&a, 0, 13), 1);	/* 11 goes */
+	CU_ASSERT_EQUAL(assoc_fill(&a, 0, 13), 1); /* 11 goes */
 	CU_ASSERT_EQUAL(assoc_find(&a, 0, 11), ASSOC_NONE);
-	CU_ASSERT_EQUAL(assoc_fill(&a, 0, 14), 2);	/* then 12 */
+	CU_ASSERT_EQUAL(assoc_fill(&a, 0, 14), 2); /* then 12 */
 	CU_ASSERT_EQUAL(assoc_find(&a, 0, 10), 0);
 	sim_destroy(&s);
 }
@@ -51,7 +51,7 @@ static void dropped_line_is_filled_first(void)
 	build(1, 4);
 	for (uint64_t tag = 0; tag < 4; tag++)
 		assoc_fill(&a, 0, tag);
-	assoc_drop(&a, 3);	/* the most recent */
+	assoc_drop(&a, 3); /* the most recent */
 	CU_ASSERT_EQUAL(assoc_find(&a, 0, 3), ASSOC_NONE);
 	CU_ASSERT_EQUAL(assoc_fill(&a, 0, 9), 3);
 	CU_ASSERT_EQUAL(assoc_fill(&a, 0, 8), 0);

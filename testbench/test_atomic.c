@@ -20,8 +20,8 @@ struct bench {
 	struct tb_port *req, *rsp;
 	struct tb_dma dma;
 	uint8_t mem[WORDS * 8];
-	uint64_t model[WORDS];		/* what the words should hold */
-	uint64_t expect[OPS];		/* original values by tag */
+	uint64_t model[WORDS]; /* what the words should hold */
+	uint64_t expect[OPS];  /* original values by tag */
 	uint32_t n;
 };
 
@@ -31,8 +31,11 @@ static void bench_start(struct bench *e, const char *const *sets, uint32_t max_d
 	tb_init(&e->t, &atomic_class, &e->nic, sets);
 	e->req = tb_source(&e->t, "req");
 	e->rsp = tb_sink(&e->t, "rsp");
-	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "dma_rsp"), .mem = e->mem, .base = BASE,
-				  .size = sizeof(e->mem), .max_delay = max_delay };
+	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "dma_rsp"),
+				  .mem = e->mem,
+				  .base = BASE,
+				  .size = sizeof(e->mem),
+				  .max_delay = max_delay };
 	rng_seed(&e->dma.rng, "atomic", max_delay);
 	tb_sink_react(&e->t, "dma_req", tb_dma_react, &e->dma);
 	tb_start(&e->t);
@@ -48,9 +51,13 @@ static void operate(struct bench *e, uint32_t word, bool is_add, uint64_t operan
 		*w += operand;
 	else if (*w == compare)
 		*w = operand;
-	tb_send(e->req, &(struct atomic_req){
-		.va = BASE + 8ull * word, .swap_add = operand, .compare = compare, .rkey = 7,
-		.tag = e->n++, .pd = 3, .is_fetch_add = is_add });
+	tb_send(e->req, &(struct atomic_req){ .va = BASE + 8ull * word,
+					      .swap_add = operand,
+					      .compare = compare,
+					      .rkey = 7,
+					      .tag = e->n++,
+					      .pd = 3,
+					      .is_fetch_add = is_add });
 }
 
 static uint64_t word_of(const struct bench *e, uint32_t i)

@@ -19,17 +19,15 @@ struct thing {
 };
 
 #define T struct thing
-static const struct field thing_fields[] = {
-	PARAM_BOOL(T, flag, 1, "a flag", "declared"),
-	PARAM(T, u8, 1, 0, 255, "", "eight bits", "declared"),
-	STAT(T, u64, "x", "counts"),
-	EVENT(first, "a b", "an event"),
-	SIGNAL(T, u16, 16, "a signal"),
-	HIST(T, lat, "ps", "a histogram"),
-	EVENT(second, "c", "another"),
-	SIGNAL(T, u32, 32, "a signal"),
-	FIELDS_END
-};
+static const struct field thing_fields[] = { PARAM_BOOL(T, flag, 1, "a flag", "declared"),
+					     PARAM(T, u8, 1, 0, 255, "", "eight bits", "declared"),
+					     STAT(T, u64, "x", "counts"),
+					     EVENT(first, "a b", "an event"),
+					     SIGNAL(T, u16, 16, "a signal"),
+					     HIST(T, lat, "ps", "a histogram"),
+					     EVENT(second, "c", "another"),
+					     SIGNAL(T, u32, 32, "a signal"),
+					     FIELDS_END };
 #undef T
 
 static void field_values_survive_set_and_get(void)
@@ -38,10 +36,11 @@ static void field_values_survive_set_and_get(void)
 		const char *name;
 		enum field_kind kind;
 		uint64_t max;
-	} rows[] = {
-		{ "flag", FIELD_PARAM, 1 }, { "u8", FIELD_PARAM, UINT8_MAX }, { "u16", FIELD_SIGNAL, UINT16_MAX },
-		{ "u32", FIELD_SIGNAL, UINT32_MAX }, { "u64", FIELD_STAT, UINT64_MAX }
-	};
+	} rows[] = { { "flag", FIELD_PARAM, 1 },
+		     { "u8", FIELD_PARAM, UINT8_MAX },
+		     { "u16", FIELD_SIGNAL, UINT16_MAX },
+		     { "u32", FIELD_SIGNAL, UINT32_MAX },
+		     { "u64", FIELD_STAT, UINT64_MAX } };
 	struct thing t;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -54,7 +53,9 @@ static void field_values_survive_set_and_get(void)
 		/* the neighbours are untouched */
 		for (size_t k = 0; k < ARRAY_LEN(rows); k++)
 			if (k != i)
-				CU_ASSERT_EQUAL(field_get(&t, field_find(thing_fields, rows[k].kind, rows[k].name)), 0);
+				CU_ASSERT_EQUAL(field_get(&t, field_find(thing_fields, rows[k].kind,
+									 rows[k].name)),
+						0);
 	}
 }
 
@@ -94,14 +95,17 @@ static void field_misuse_stops_at_a_check(void)
 
 static void common_rows_match_the_struct(void)
 {
-	struct block b = { .clock_hz = 7, .impl = 1, .stall_in = STALL_RANDOM, .stall_out = STALL_LONG };
+	struct block b = {
+		.clock_hz = 7, .impl = 1, .stall_in = STALL_RANDOM, .stall_out = STALL_LONG
+	};
 	const struct field *in = field_find(block_common_fields, FIELD_PARAM, "stall_in");
 
 	CU_ASSERT_EQUAL(field_get(&b, field_find(block_common_fields, FIELD_PARAM, "clock")), 7);
 	CU_ASSERT_EQUAL(field_get(&b, field_find(block_common_fields, FIELD_PARAM, "impl")), 1);
 	CU_ASSERT_STRING_EQUAL(in->names[field_get(&b, in)], "random");
 	CU_ASSERT_STRING_EQUAL(in->names[STALL_ALTERNATE], "alternate");
-	CU_ASSERT_EQUAL(field_get(&b, field_find(block_common_fields, FIELD_PARAM, "stall_out")), STALL_LONG);
+	CU_ASSERT_EQUAL(field_get(&b, field_find(block_common_fields, FIELD_PARAM, "stall_out")),
+			STALL_LONG);
 	CU_ASSERT_EQUAL(field_count(block_common_fields, FIELD_PARAM), 4);
 }
 

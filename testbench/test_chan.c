@@ -18,7 +18,7 @@ struct sender {
 	struct block b;
 	struct chan *out;
 	uint64_t sent, pause_until, at_ps[N_WORDS];
-	uint64_t pauses;	/* 1 in 'pauses' words is followed by a pause; 0 = none */
+	uint64_t pauses; /* 1 in 'pauses' words is followed by a pause; 0 = none */
 };
 
 struct taker {
@@ -71,10 +71,16 @@ static uint64_t taker_step(struct block *b)
 	return t->pause_until;
 }
 
-static const struct block_class sender_class = { .name = "sender", .impl = "c", .size = sizeof(struct sender),
-						 .fields = sender_fields, .step = sender_step };
-static const struct block_class taker_class = { .name = "taker", .impl = "c", .size = sizeof(struct taker),
-						.fields = taker_fields, .step = taker_step };
+static const struct block_class sender_class = { .name = "sender",
+						 .impl = "c",
+						 .size = sizeof(struct sender),
+						 .fields = sender_fields,
+						 .step = sender_step };
+static const struct block_class taker_class = { .name = "taker",
+						.impl = "c",
+						.size = sizeof(struct taker),
+						.fields = taker_fields,
+						.step = taker_step };
 static const struct block_class *const classes[] = { &sender_class, &taker_class, NULL };
 
 struct pair {
@@ -86,7 +92,8 @@ struct pair {
 	struct checker *k;
 };
 
-static void pair_init(struct pair *p, uint64_t hz_s, uint64_t hz_t, uint32_t depth, uint32_t latency, const char *set)
+static void pair_init(struct pair *p, uint64_t hz_s, uint64_t hz_t, uint32_t depth,
+		      uint32_t latency, const char *set)
 {
 	struct err e = { 0 };
 
@@ -94,7 +101,8 @@ static void pair_init(struct pair *p, uint64_t hz_s, uint64_t hz_t, uint32_t dep
 	if (set)
 		CU_ASSERT_TRUE_FATAL(config_set(&p->cfg, set, &e));
 	sim_init(&p->sim, 5);
-	p->s = (struct sender *)netlist_add(&p->sim, classes, "sender", "s", &p->cfg, hz_s, NULL, &e);
+	p->s = (struct sender *)netlist_add(&p->sim, classes, "sender", "s", &p->cfg, hz_s, NULL,
+					    &e);
 	p->t = (struct taker *)netlist_add(&p->sim, classes, "taker", "t", &p->cfg, hz_t, NULL, &e);
 	p->c = netlist_connect(&p->sim, &p->s->b, "out", &p->t->b, "in", depth, latency);
 }
@@ -161,7 +169,8 @@ static void chan_two_clocks_visible_at_first_edge(void)
 				uint64_t ready = domain_cycle_at(dt, domain_edge(ds, push + 2));
 				uint64_t after = domain_cycle_at(dt, p.t->at_ps[n - 1]) + 1;
 
-				CU_ASSERT_EQUAL(p.t->at_ps[n], domain_edge(dt, max_u64(ready, after)));
+				CU_ASSERT_EQUAL(p.t->at_ps[n],
+						domain_edge(dt, max_u64(ready, after)));
 			}
 			pair_end(&p);
 		}
@@ -176,12 +185,13 @@ static void chan_step_order_changes_nothing(void)
 			struct pair p[4];
 
 			for (unsigned k = 0; k < 4; k++) {
-				pair_init(&p[k], 250000000, clocks ? 322265625 : 250000000, depth, 1 + depth % 3, NULL);
+				pair_init(&p[k], 250000000, clocks ? 322265625 : 250000000, depth,
+					  1 + depth % 3, NULL);
 				p[k].s->pauses = 7;
 				p[k].t->pauses = 5;
 				p[k].sim.order = (enum step_order)(k % 3);
 				p[k].sim.every_cycle = k == 3;
-				if (k == 3)	/* awake at every edge: ends by limit, not by itself */
+				if (k == 3) /* awake at every edge: ends by limit, not by itself */
 					p[k].sim.until_ps = p[0].sim.now_ps + PS_PER_US;
 				if (k < 3) {
 					pair_run(&p[k]);
@@ -191,8 +201,12 @@ static void chan_step_order_changes_nothing(void)
 					CU_ASSERT_TRUE_FATAL(netlist_finish(&p[k].sim, &e));
 					CU_ASSERT_EQUAL(sim_run(&p[k].sim), SIM_END_UNTIL);
 				}
-				CU_ASSERT_EQUAL(memcmp(p[k].s->at_ps, p[0].s->at_ps, sizeof(p[0].s->at_ps)), 0);
-				CU_ASSERT_EQUAL(memcmp(p[k].t->at_ps, p[0].t->at_ps, sizeof(p[0].t->at_ps)), 0);
+				CU_ASSERT_EQUAL(
+					memcmp(p[k].s->at_ps, p[0].s->at_ps, sizeof(p[0].s->at_ps)),
+					0);
+				CU_ASSERT_EQUAL(
+					memcmp(p[k].t->at_ps, p[0].t->at_ps, sizeof(p[0].t->at_ps)),
+					0);
 				CU_ASSERT_EQUAL(p[k].c->stall_ps, p[0].c->stall_ps);
 				CU_ASSERT_EQUAL(p[k].c->wait_cyc, p[0].c->wait_cyc);
 			}
@@ -204,8 +218,9 @@ static void chan_step_order_changes_nothing(void)
 
 static void chan_stall_patterns_change_times_not_order(void)
 {
-	static const char *const sets[] = { "s.stall_out=alternate", "s.stall_out=random", "s.stall_out=long",
-					    "t.stall_in=alternate", "t.stall_in=random", "t.stall_in=long" };
+	static const char *const sets[] = { "s.stall_out=alternate", "s.stall_out=random",
+					    "s.stall_out=long",      "t.stall_in=alternate",
+					    "t.stall_in=random",     "t.stall_in=long" };
 	struct pair plain;
 
 	pair_init(&plain, 250000000, 250000000, 4, 1, NULL);
@@ -258,7 +273,8 @@ CU_TestInfo test_chan_tests[] = {
 	{ "chan_single_slot_is_a_credit_loop", chan_single_slot_is_a_credit_loop },
 	{ "chan_two_clocks_visible_at_first_edge", chan_two_clocks_visible_at_first_edge },
 	{ "chan_step_order_changes_nothing", chan_step_order_changes_nothing },
-	{ "chan_stall_patterns_change_times_not_order", chan_stall_patterns_change_times_not_order },
+	{ "chan_stall_patterns_change_times_not_order",
+	  chan_stall_patterns_change_times_not_order },
 	{ "checker_faults_are_caught", checker_faults_are_caught },
 	CU_TEST_INFO_NULL,
 };

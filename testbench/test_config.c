@@ -43,7 +43,8 @@ static bool load(const char *text, size_t len, struct config *c, struct dev *d, 
 	const char *path = tb_write("s.ini", text, len);
 
 	config_init(c);
-	return config_read_file(c, path, e) && config_apply(c, "nic0.mtt", "mtt", dev_fields, &d[0], e) &&
+	return config_read_file(c, path, e) &&
+	       config_apply(c, "nic0.mtt", "mtt", dev_fields, &d[0], e) &&
 	       config_apply(c, "nic1.mtt", "mtt", dev_fields, &d[1], e) && config_check_used(c, e);
 }
 
@@ -68,29 +69,40 @@ static void file_mistake_says_what_is_wrong_and_what_is_allowed(void)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{ "[mtt]\nways = 17\n", "s.ini:2: mtt.ways = 17 is out of range; must be a whole number from 1 to 16 (line)" },
-		{ "[mtt]\nways = 0\n", "s.ini:2: mtt.ways = 0 is out of range; must be a whole number from 1 to 16 (line)" },
-		{ "[mtt]\nways = -1\n", "s.ini:2: mtt.ways = -1 must be a whole number from 1 to 16 (line)" },
-		{ "[mtt]\nways = 4x\n", "s.ini:2: mtt.ways = 4x must be a whole number from 1 to 16 (line)" },
-		{ "[mtt]\nways = 4 5\n", "s.ini:2: mtt.ways = 4 5 must be a whole number from 1 to 16 (line)" },
+		{ "[mtt]\nways = 17\n",
+		  "s.ini:2: mtt.ways = 17 is out of range; must be a whole number from 1 to 16 (line)" },
+		{ "[mtt]\nways = 0\n",
+		  "s.ini:2: mtt.ways = 0 is out of range; must be a whole number from 1 to 16 (line)" },
+		{ "[mtt]\nways = -1\n",
+		  "s.ini:2: mtt.ways = -1 must be a whole number from 1 to 16 (line)" },
+		{ "[mtt]\nways = 4x\n",
+		  "s.ini:2: mtt.ways = 4x must be a whole number from 1 to 16 (line)" },
+		{ "[mtt]\nways = 4 5\n",
+		  "s.ini:2: mtt.ways = 4 5 must be a whole number from 1 to 16 (line)" },
 		{ "[mtt]\nways = 1.5\n",
 		  "s.ini:2: mtt.ways = 1.5 is no whole number; must be a whole number from 1 to 16 (line)" },
-		{ "[mtt]\nways = 0x\n", "s.ini:2: mtt.ways = 0x must be a whole number from 1 to 16 (line)" },
+		{ "[mtt]\nways = 0x\n",
+		  "s.ini:2: mtt.ways = 0x must be a whole number from 1 to 16 (line)" },
 		{ "[mtt]\nways = 99999999999999999999\n",
 		  "s.ini:2: mtt.ways = 99999999999999999999 is too large; must be a whole number from 1 to 16 (line)" },
 		{ "[mtt]\nways = 4294967300\n", /* 4 modulo 2^32 */
 		  "s.ini:2: mtt.ways = 4294967300 is out of range; must be a whole number from 1 to 16 (line)" },
 		{ "[mtt]\nways = 1e400\n",
 		  "s.ini:2: mtt.ways = 1e400 is too large; must be a whole number from 1 to 16 (line)" },
-		{ "[mtt]\npage = 4K\n", "s.ini:2: mtt.page = 4K must be a size such as 4KiB from 4KiB to 2MiB" },
+		{ "[mtt]\npage = 4K\n",
+		  "s.ini:2: mtt.page = 4K must be a size such as 4KiB from 4KiB to 2MiB" },
 		{ "[mtt]\npage = 1KiB\n",
 		  "s.ini:2: mtt.page = 1KiB is out of range; must be a size such as 4KiB from 4KiB to 2MiB" },
-		{ "[mtt]\nlat = 5\n", "s.ini:2: mtt.lat = 5 must be a time such as 2us from 0ps to 1ms" },
+		{ "[mtt]\nlat = 5\n",
+		  "s.ini:2: mtt.lat = 5 must be a time such as 2us from 0ps to 1ms" },
 		{ "[mtt]\nlat = 0.0001ns\n",
 		  "s.ini:2: mtt.lat = 0.0001ns is no whole number of picoseconds; must be a time such as 2us from 0ps to 1ms" },
-		{ "[mtt]\nlat = 3 weeks\n", "s.ini:2: mtt.lat = 3 weeks must be a time such as 2us from 0ps to 1ms" },
-		{ "[mtt]\nuntil = 0\n", "s.ini:2: mtt.until = 0 is out of range; must be a time such as 2us, at least 1ps" },
-		{ "[mtt]\nuntil = 30000000s\n", "s.ini:2: mtt.until = 30000000s is too large; must be a time such as 2us, at least 1ps" },
+		{ "[mtt]\nlat = 3 weeks\n",
+		  "s.ini:2: mtt.lat = 3 weeks must be a time such as 2us from 0ps to 1ms" },
+		{ "[mtt]\nuntil = 0\n",
+		  "s.ini:2: mtt.until = 0 is out of range; must be a time such as 2us, at least 1ps" },
+		{ "[mtt]\nuntil = 30000000s\n",
+		  "s.ini:2: mtt.until = 30000000s is too large; must be a time such as 2us, at least 1ps" },
 		{ "[mtt]\nrate = 100GBps\n",
 		  "s.ini:2: mtt.rate = 100GBps must be a rate such as 100Gbps from 1Gbps to 400Gbps" },
 		{ "[mtt]\nclk = 250mhz\n",
@@ -101,31 +113,45 @@ static void file_mistake_says_what_is_wrong_and_what_is_allowed(void)
 		  "s.ini:2: mtt.loss = 1e-10 is no whole multiple of 1e-9; must be a probability such as 1e-5 (steps of 1e-9)"
 		  " from 0 to 1" },
 		{ "[mtt]\non = maybe\n", "s.ini:2: mtt.on = maybe must be on or off" },
-		{ "[mtt]\nmode = evnet\n", "s.ini:2: mtt.mode = evnet must be poll, event or none; nearest is 'event'" },
+		{ "[mtt]\nmode = evnet\n",
+		  "s.ini:2: mtt.mode = evnet must be poll, event or none; nearest is 'event'" },
 		{ "[mtt]\nwyas = 4\n",
 		  "s.ini:2: unknown key 'wyas' in [mtt]; nearest is 'ways'; allowed: ways, page, lat, rate, until, clk, loss, on,"
 		  " mode, trace" },
 		{ "[mtt]\nbandwidth = 4\n",
 		  "s.ini:2: unknown key 'bandwidth' in [mtt]; allowed: ways, page, lat, rate, until, clk, loss, on, mode, trace" },
-		{ "[mt]\nways = 4\n", "s.ini:2: unknown section [mt]; nearest is [mtt]; allowed: mtt" },
-		{ "[nic3.mtt]\nways = 4\n", "s.ini:2: unknown section [nic3.mtt]; nearest is [nic0.mtt]; allowed: mtt" },
-		{ "; nothing\n\n[dma-engine]\n", "s.ini:3: unknown section [dma-engine]; allowed: mtt" },
+		{ "[mt]\nways = 4\n",
+		  "s.ini:2: unknown section [mt]; nearest is [mtt]; allowed: mtt" },
+		{ "[nic3.mtt]\nways = 4\n",
+		  "s.ini:2: unknown section [nic3.mtt]; nearest is [nic0.mtt]; allowed: mtt" },
+		{ "; nothing\n\n[dma-engine]\n",
+		  "s.ini:3: unknown section [dma-engine]; allowed: mtt" },
 		{ "[mtt]\nways = 4\npage = 4KiB\nways = 4\n",
 		  "s.ini:4: key 'ways' of [mtt] is set again; it was set in line 2" },
 		{ "[mtt]\nways = 4\n[nic0.mtt]\nways=2\n[mtt]\nways = 5",
 		  "s.ini:6: key 'ways' of [mtt] is set again; it was set in line 2" },
 		{ "[mtt]\nways =\n", "s.ini:2: key 'ways' has no value; must be ways = VALUE" },
-		{ "[mtt]\nways = ; four\n", "s.ini:2: key 'ways' has no value; must be ways = VALUE" },
-		{ "[mtt]\ntrace =   \n", "s.ini:2: key 'trace' has no value; must be trace = VALUE" },
-		{ "[mtt]\n= 4\n", "s.ini:2: '' is no key; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
-		{ "[mtt]\nthe ways = 4\n", "s.ini:2: 'the ways' is no key; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
-		{ "[mtt]\nways: 4\n", "s.ini:2: 'ways: 4' is neither [section] nor key = value nor a comment (; #)" },
-		{ "[mtt]\nways\n", "s.ini:2: 'ways' is neither [section] nor key = value nor a comment (; #)" },
+		{ "[mtt]\nways = ; four\n",
+		  "s.ini:2: key 'ways' has no value; must be ways = VALUE" },
+		{ "[mtt]\ntrace =   \n",
+		  "s.ini:2: key 'trace' has no value; must be trace = VALUE" },
+		{ "[mtt]\n= 4\n",
+		  "s.ini:2: '' is no key; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
+		{ "[mtt]\nthe ways = 4\n",
+		  "s.ini:2: 'the ways' is no key; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
+		{ "[mtt]\nways: 4\n",
+		  "s.ini:2: 'ways: 4' is neither [section] nor key = value nor a comment (; #)" },
+		{ "[mtt]\nways\n",
+		  "s.ini:2: 'ways' is neither [section] nor key = value nor a comment (; #)" },
 		{ "ways = 4\n", "s.ini:1: key 'ways' stands before the first [section]" },
-		{ "[mtt\nways = 4\n", "s.ini:1: '[mtt' is no section header; must be [name] alone on its line" },
-		{ "[mtt] ways = 4\n", "s.ini:1: '[mtt] ways = 4' is no section header; must be [name] alone on its line" },
-		{ "[]\n", "s.ini:1: '' is no section name; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
-		{ "[m/t]\n", "s.ini:1: 'm/t' is no section name; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
+		{ "[mtt\nways = 4\n",
+		  "s.ini:1: '[mtt' is no section header; must be [name] alone on its line" },
+		{ "[mtt] ways = 4\n",
+		  "s.ini:1: '[mtt] ways = 4' is no section header; must be [name] alone on its line" },
+		{ "[]\n",
+		  "s.ini:1: '' is no section name; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
+		{ "[m/t]\n",
+		  "s.ini:1: 'm/t' is no section name; allowed are 1 to 48 letters, digits, '_', '-' and '.'" },
 		{ "[mtt]\r\nways\x01= 4\r\n",
 		  "s.ini:2: byte 0x01 is not text; a scenario is a text file of [section] and key = value" },
 	};
@@ -141,10 +167,9 @@ static void file_mistake_says_what_is_wrong_and_what_is_allowed(void)
 
 static void file_of_every_form_is_taken(void)
 {
-	static const char text[] =
-		"\xef\xbb\xbf; a comment\n# another ; with = [signs]\n\n"
-		"  [ mtt ]\t; indented\r\n"
-		"\tways=0x8;not a comment is out of range\n";
+	static const char text[] = "\xef\xbb\xbf; a comment\n# another ; with = [signs]\n\n"
+				   "  [ mtt ]\t; indented\r\n"
+				   "\tways=0x8;not a comment is out of range\n";
 	static const char good[] =
 		"\xef\xbb\xbf; a comment\n# another ; with = [signs]\n\n"
 		"  [ mtt ]\t; indented\r\n"
@@ -157,8 +182,10 @@ static void file_of_every_form_is_taken(void)
 	struct err e = { 0 };
 	struct config c;
 
-	CU_ASSERT_STRING_EQUAL(mistake(text), "s.ini:5: mtt.ways = 0x8;not a comment is out of range must be a whole "
-			       "number from 1 to 16 (line)");
+	CU_ASSERT_STRING_EQUAL(
+		mistake(text),
+		"s.ini:5: mtt.ways = 0x8;not a comment is out of range must be a whole "
+		"number from 1 to 16 (line)");
 	CU_ASSERT_FATAL(load(good, sizeof(good) - 1, &c, d, &e));
 	CU_ASSERT_EQUAL(d[0].ways, 8);
 	CU_ASSERT_EQUAL(d[1].ways, 2);
@@ -220,7 +247,8 @@ static void long_line_is_a_mistake_and_its_limit_is_taken(void)
 	config_destroy(&c);
 	text[6 + 4000] = 'x';
 	CU_ASSERT_FALSE(load(text, sizeof(text), &c, d, &e));
-	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "s.ini:2: line is longer than the 4000 characters allowed"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(e.text, "s.ini:2: line is longer than the 4000 characters allowed"));
 	config_destroy(&c);
 }
 
@@ -239,8 +267,9 @@ static void random_bytes_never_crash(void)
 		struct config c;
 
 		for (size_t k = 0; k < n; k++)
-			text[k] = rng_chance(&r, PPB_ONE / 200 * (i % 3)) ? (char)rng_next(&r) :
-				  alphabet[rng_below(&r, sizeof(alphabet) - 1)];
+			text[k] = rng_chance(&r, PPB_ONE / 200 * (i % 3))
+					  ? (char)rng_next(&r)
+					  : alphabet[rng_below(&r, sizeof(alphabet) - 1)];
 		CU_ASSERT(load(text, n, &c, d, &e) != e.is_set);
 		CU_ASSERT(!e.is_set || strstr(e.text, "s.ini:"));
 		config_destroy(&c);
@@ -258,7 +287,8 @@ static uint32_t ways_with(const char *profile, const char *file, const char *set
 	if (*set1)
 		CU_ASSERT(config_set(&c, set1, &e));
 	if (*profile)
-		CU_ASSERT(config_read_profile(&c, tb_write("p.ini", profile, strlen(profile)), "nic0", &e));
+		CU_ASSERT(config_read_profile(&c, tb_write("p.ini", profile, strlen(profile)),
+					      "nic0", &e));
 	if (*file)
 		CU_ASSERT(config_read_file(&c, tb_write("s.ini", file, strlen(file)), &e));
 	if (*set2)
@@ -285,7 +315,8 @@ static void setting_of_higher_rank_then_more_special_then_later_wins(void)
 
 static void profile_holds_for_its_group_only(void)
 {
-	static const char p0[] = "[mtt]\nways = 2 ; documented: here\n[nic]\npage=8KiB", p1[] = "[mtt]\nways = 3\n";
+	static const char p0[] = "[mtt]\nways = 2 ; documented: here\n[nic]\npage=8KiB",
+			  p1[] = "[mtt]\nways = 3\n";
 	struct dev a, b, nic;
 	struct err e = { 0 };
 	struct config c;
@@ -328,15 +359,16 @@ static void instance_name_is_more_special_than_its_class(void)
 
 static void bad_value_is_a_mistake_even_where_another_wins(void)
 {
-	CU_ASSERT_STRING_EQUAL(mistake("[mtt]\nways = 99\n[nic0.mtt]\nways = 2\n"),
-			       "s.ini:2: mtt.ways = 99 is out of range; must be a whole number from 1 to 16 (line)");
+	CU_ASSERT_STRING_EQUAL(
+		mistake("[mtt]\nways = 99\n[nic0.mtt]\nways = 2\n"),
+		"s.ini:2: mtt.ways = 99 is out of range; must be a whole number from 1 to 16 (line)");
 }
 
 static void command_line_setting_must_have_three_parts(void)
 {
-	static const char *const bad[] = {
-		"", "=", "ways=4", "mtt.ways", "mtt.ways=", ".ways=4", "mtt.=4", "m t.ways=4", "mtt=a.b"
-	};
+	static const char *const bad[] = { "",         "=",          "ways=4",
+					   "mtt.ways", "mtt.ways=",  ".ways=4",
+					   "mtt.=4",   "m t.ways=4", "mtt=a.b" };
 	struct config c;
 	char want[200];
 
@@ -345,7 +377,8 @@ static void command_line_setting_must_have_three_parts(void)
 		struct err e = { 0 };
 
 		CU_ASSERT_FALSE(config_set(&c, bad[i], &e));
-		snprintf(want, sizeof(want), "--set: '%s' is not section.key=value, for example mtt.ways=4", bad[i]);
+		snprintf(want, sizeof(want),
+			 "--set: '%s' is not section.key=value, for example mtt.ways=4", bad[i]);
 		CU_ASSERT_STRING_EQUAL(e.text, want);
 	}
 	config_destroy(&c);
@@ -360,12 +393,16 @@ static void command_line_mistake_names_the_option(void)
 	config_init(&c);
 	CU_ASSERT(config_set(&c, " nic0.mtt.ways = 20", &e));
 	CU_ASSERT_FALSE(config_apply(&c, "nic0.mtt", "mtt", dev_fields, &d, &e));
-	CU_ASSERT_STRING_EQUAL(e.text, "--set: nic0.mtt.ways = 20 is out of range; must be a whole number from 1 to 16 (line)");
+	CU_ASSERT_STRING_EQUAL(
+		e.text,
+		"--set: nic0.mtt.ways = 20 is out of range; must be a whole number from 1 to 16 (line)");
 	config_destroy(&c);
 	CU_ASSERT(config_set(&c, "mtt.pgae=4KiB", &f));
 	CU_ASSERT(config_apply(&c, "nic0.mtt", "mtt", dev_fields, &d, &f));
 	CU_ASSERT_FALSE(config_check_used(&c, &f));
-	CU_ASSERT_PTR_NOT_NULL(strstr(f.text, "--set: unknown key 'pgae' in [mtt]; nearest is 'page'; allowed: ways, page"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		f.text,
+		"--set: unknown key 'pgae' in [mtt]; nearest is 'page'; allowed: ways, page"));
 	config_destroy(&c);
 }
 
@@ -379,7 +416,8 @@ static void lookup_marks_used_and_offers_the_key(void)
 	CU_ASSERT(config_set(&c, "nic1.host=h0", &e));
 	CU_ASSERT_PTR_NULL(config_lookup(&c, "nic0", "nic", "host"));
 	CU_ASSERT_FALSE(config_check_used(&c, &e));
-	CU_ASSERT_STRING_EQUAL(e.text, "--set: unknown section [nic1]; nearest is [nic]; allowed: nic");
+	CU_ASSERT_STRING_EQUAL(e.text,
+			       "--set: unknown section [nic1]; nearest is [nic]; allowed: nic");
 	e.is_set = false;
 	s = config_lookup(&c, "nic1", "nic", "host");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
@@ -389,17 +427,22 @@ static void lookup_marks_used_and_offers_the_key(void)
 }
 
 CU_TestInfo test_config_tests[] = {
-	{ "file mistake says what is wrong and what is allowed", file_mistake_says_what_is_wrong_and_what_is_allowed },
+	{ "file mistake says what is wrong and what is allowed",
+	  file_mistake_says_what_is_wrong_and_what_is_allowed },
 	{ "file of every form is taken", file_of_every_form_is_taken },
 	{ "empty file gives defaults", empty_file_gives_defaults },
 	{ "missing file and directory", missing_file_and_directory_are_mistakes },
 	{ "long line", long_line_is_a_mistake_and_its_limit_is_taken },
 	{ "random bytes never crash", random_bytes_never_crash },
-	{ "rank, then special, then later wins", setting_of_higher_rank_then_more_special_then_later_wins },
+	{ "rank, then special, then later wins",
+	  setting_of_higher_rank_then_more_special_then_later_wins },
 	{ "profile holds for its group only", profile_holds_for_its_group_only },
-	{ "instance name is more special than its class", instance_name_is_more_special_than_its_class },
-	{ "bad value is a mistake even where another wins", bad_value_is_a_mistake_even_where_another_wins },
-	{ "command line setting must have three parts", command_line_setting_must_have_three_parts },
+	{ "instance name is more special than its class",
+	  instance_name_is_more_special_than_its_class },
+	{ "bad value is a mistake even where another wins",
+	  bad_value_is_a_mistake_even_where_another_wins },
+	{ "command line setting must have three parts",
+	  command_line_setting_must_have_three_parts },
 	{ "command line mistake names the option", command_line_mistake_names_the_option },
 	{ "lookup marks used and offers the key", lookup_marks_used_and_offers_the_key },
 	CU_TEST_INFO_NULL

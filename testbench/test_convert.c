@@ -123,7 +123,7 @@ struct replay {
 	bool is_recv[2][MAX_IDS], is_done[2][MAX_IDS], is_known[2][MAX_IDS];
 	uint64_t n[2], wr_ids[2][MAX_IDS];
 	uint64_t posts, recvs, missing, wrong;
-	json_t *wrs;		/* of the last post_send */
+	json_t *wrs; /* of the last post_send */
 	uint32_t qp_host[128];
 };
 
@@ -143,8 +143,8 @@ static void replay_request(struct replay *p, uint32_t qp, const json_t *w, bool 
 	p->qp_of[host][id] = qp;
 	p->is_recv[host][id] = is_recv;
 	p->wr_ids[host][id] = (uint64_t)json_integer_value(json_object_get(w, "wr_id"));
-	json_array_foreach(sge, i, s)
-		bytes += (uint64_t)json_integer_value(json_object_get(s, "length"));
+	json_array_foreach(sge, i, s) bytes +=
+		(uint64_t)json_integer_value(json_object_get(s, "length"));
 	p->wrong += !q->is_there || q->is_recv != is_recv || q->wr_id != p->wr_ids[host][id] ||
 		    q->bytes != bytes || q->n_sge != json_array_size(sge);
 	if (json_object_get(w, "imm_be"))
@@ -168,8 +168,8 @@ static void replay_poll(struct replay *p, const json_t *o)
 	const char *cq = json_string_value(json_object_get(o, "cq"));
 	uint32_t qp = (uint32_t)atoi(cq), host = p->qp_host[qp];
 	bool is_recv = strstr(cq, "recv") != NULL;
-	uint64_t wr_id = (uint64_t)json_integer_value(
-		json_object_get(json_object_get(o, "wc"), "wr_id"));
+	uint64_t wr_id =
+		(uint64_t)json_integer_value(json_object_get(json_object_get(o, "wc"), "wr_id"));
 
 	for (uint64_t id = 1; id <= p->n[host]; id++)
 		if (p->qp_of[host][id] == qp && p->is_recv[host][id] == is_recv &&
@@ -192,8 +192,7 @@ static void replay_line(struct replay *p, const json_t *o)
 	} else if (strcmp(call, "post_recv") == 0) {
 		replay_request(p, qp, o, true);
 	} else if (strcmp(call, "post_send") == 0) {
-		json_array_foreach(json_object_get(o, "wrs"), i, w)
-			replay_request(p, qp, w, false);
+		json_array_foreach(json_object_get(o, "wrs"), i, w) replay_request(p, qp, w, false);
 	} else if (strcmp(call, "poll_cq") == 0) {
 		replay_poll(p, o);
 	}

@@ -33,13 +33,13 @@ struct bench {
 	struct tb t;
 	struct tb_port *req, *rsp, *dma_rsp, *dma_req;
 	uint8_t ring[N_CQ][DEPTH * 64];
-	uint32_t ci[N_CQ];	/* of the CPU */
-	uint32_t seen_ci[N_CQ];	/* in the doorbell record */
-	bool reaps;		/* the CPU takes each CQE at once */
-	uint32_t lag;		/* and updates the doorbell record when it is this far behind */
+	uint32_t ci[N_CQ];      /* of the CPU */
+	uint32_t seen_ci[N_CQ]; /* in the doorbell record */
+	bool reaps;             /* the CPU takes each CQE at once */
+	uint32_t lag;           /* and updates the doorbell record when it is this far behind */
 	uint32_t n_seen[N_CQ], overwritten;
 	struct seen seen[N_CQ][CQES];
-	uint32_t flip_owner_at;	/* seeded fault: this CQE lands with the wrong owner bit */
+	uint32_t flip_owner_at; /* seeded fault: this CQE lands with the wrong owner bit */
 	uint32_t n_written;
 };
 
@@ -52,13 +52,15 @@ static void reap(struct bench *e, uint32_t cq)
 		if (c[63] >> 4 == CQE_INVALID || (c[63] & 1) != (e->ci[cq] / DEPTH & 1))
 			return;
 		if (e->n_seen[cq] < CQES)
-			e->seen[cq][e->n_seen[cq]++] = (struct seen){
-				.opcode = c[63] >> 4, .syndrome = c[55], .wqe_opcode = c[56],
-				.solicited = c[63] >> 1 & 1,
-				.counter = (uint16_t)hdr_get(c, 60 * 8, 16),
-				.byte_cnt = (uint32_t)hdr_get(c, 44 * 8, 32),
-				.imm = (uint32_t)hdr_get(c, 36 * 8, 32),
-				.qpn = (uint32_t)hdr_get(c, 57 * 8, 24) };
+			e->seen[cq][e->n_seen[cq]++] =
+				(struct seen){ .opcode = c[63] >> 4,
+					       .syndrome = c[55],
+					       .wqe_opcode = c[56],
+					       .solicited = c[63] >> 1 & 1,
+					       .counter = (uint16_t)hdr_get(c, 60 * 8, 16),
+					       .byte_cnt = (uint32_t)hdr_get(c, 44 * 8, 32),
+					       .imm = (uint32_t)hdr_get(c, 36 * 8, 32),
+					       .qpn = (uint32_t)hdr_get(c, 57 * 8, 24) };
 		e->ci[cq]++;
 		if (e->ci[cq] - e->seen_ci[cq] >= e->lag)
 			e->seen_ci[cq] = e->ci[cq];
@@ -101,8 +103,9 @@ static void bench_start(struct bench *e, const char *const *sets)
 	e->qp[0].qpn = 0x123456;
 	e->qp[1].qpn = 0x40;
 	for (uint32_t i = 0; i < N_CQ; i++) {
-		e->cq[i] = (struct cq_attr){ .cqn = i, .depth = DEPTH, .pa = RING_PA(i),
-					     .dbr_pa = DBR_PA(i) };
+		e->cq[i] = (struct cq_attr){
+			.cqn = i, .depth = DEPTH, .pa = RING_PA(i), .dbr_pa = DBR_PA(i)
+		};
 		for (uint32_t k = 0; k < DEPTH; k++)
 			e->ring[i][k * 64 + 63] = CQE_INVALID << 4;
 	}
@@ -128,9 +131,12 @@ static void cqe_writer_success_has_mlx5_layout(void)
 	const struct seen *s;
 
 	bench_start(&e, NULL);
-	tb_send(e.req, &(struct cqe_req){ .qpi = 0, .cqi = 1, .byte_cnt = 0x01020304,
+	tb_send(e.req, &(struct cqe_req){ .qpi = 0,
+					  .cqi = 1,
+					  .byte_cnt = 0x01020304,
 					  .wqe_counter = 0xabcd,
-					  .opcode = CQE_REQ, .wqe_opcode = MLX5_OPCODE_RDMA_READ });
+					  .opcode = CQE_REQ,
+					  .wqe_opcode = MLX5_OPCODE_RDMA_READ });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_seen[1], 1);
 	s = &e.seen[1][0];
@@ -140,7 +146,7 @@ static void cqe_writer_success_has_mlx5_layout(void)
 	CU_ASSERT_EQUAL(s->byte_cnt, 0x01020304);
 	CU_ASSERT_EQUAL(s->counter, 0xabcd);
 	CU_ASSERT_FALSE(s->solicited);
-	CU_ASSERT_EQUAL(hdr_get(e.ring[1], 48 * 8, 64), 1);	/* timestamp: the cycle */
+	CU_ASSERT_EQUAL(hdr_get(e.ring[1], 48 * 8, 64), 1); /* timestamp: the cycle */
 	bench_end(&e);
 }
 
@@ -149,9 +155,13 @@ static void cqe_writer_receive_carries_immediate_and_se(void)
 	struct bench e;
 
 	bench_start(&e, NULL);
-	tb_send(e.rsp, &(struct cqe_req){ .qpi = 1, .cqi = 0, .byte_cnt = 77, .imm = 0xcafe0001,
+	tb_send(e.rsp, &(struct cqe_req){ .qpi = 1,
+					  .cqi = 0,
+					  .byte_cnt = 77,
+					  .imm = 0xcafe0001,
 					  .wqe_counter = 3,
-					  .opcode = CQE_RESP_SEND_IMM, .solicited = 1 });
+					  .opcode = CQE_RESP_SEND_IMM,
+					  .solicited = 1 });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_seen[0], 1);
 	CU_ASSERT_EQUAL(e.seen[0][0].opcode, CQE_RESP_SEND_IMM);
@@ -166,7 +176,9 @@ static void cqe_writer_error_carries_syndrome(void)
 	struct bench e;
 
 	bench_start(&e, NULL);
-	tb_send(e.req, &(struct cqe_req){ .qpi = 1, .cqi = 0, .wqe_counter = 9,
+	tb_send(e.req, &(struct cqe_req){ .qpi = 1,
+					  .cqi = 0,
+					  .wqe_counter = 9,
 					  .opcode = CQE_REQ_ERR,
 					  .syndrome = CQE_SYNDROME_RETRY_EXC,
 					  .wqe_opcode = MLX5_OPCODE_SEND });
@@ -228,9 +240,10 @@ static void run_random(struct bench *e, const char *const *sets, uint32_t lag,
 		uint32_t cq = (uint32_t)rng_below(&r, N_CQ), is_rsp = (uint32_t)rng_below(&r, 2);
 
 		n[cq]++;
-		tb_send(is_rsp ? e->rsp : e->req, &(struct cqe_req){
-			.cqi = cq, .wqe_counter = counter[is_rsp][cq]++,
-			.opcode = is_rsp ? CQE_RESP_SEND : CQE_REQ });
+		tb_send(is_rsp ? e->rsp : e->req,
+			&(struct cqe_req){ .cqi = cq,
+					   .wqe_counter = counter[is_rsp][cq]++,
+					   .opcode = is_rsp ? CQE_RESP_SEND : CQE_REQ });
 	}
 	tb_run(&e->t);
 }
@@ -246,8 +259,8 @@ static void cqe_writer_random_load_reaches_cpu_in_order(void)
 				char set_in[64], set_out[64];
 
 				tb_stall_sets(&cqe_writer_class, in, out, set_in, set_out);
-				run_random(&e, (const char *[]){ set_in, set_out, NULL }, lag,
-					   0, n);
+				run_random(&e, (const char *[]){ set_in, set_out, NULL }, lag, 0,
+					   n);
 				CU_ASSERT_TRUE(is_in_order(&e, 0, n[0]));
 				CU_ASSERT_TRUE(is_in_order(&e, 1, n[1]));
 				CU_ASSERT_EQUAL(tb_stat(&e.t, "overflows"), 0);
@@ -289,14 +302,15 @@ static void cqe_writer_full_cq_loses_cqe_and_recovers(void)
 	bench_end(&e);
 }
 
-#define TEST(f) { #f, f }
-CU_TestInfo test_cqe_writer_tests[] = {
-	TEST(cqe_writer_success_has_mlx5_layout),
-	TEST(cqe_writer_receive_carries_immediate_and_se),
-	TEST(cqe_writer_error_carries_syndrome),
-	TEST(cqe_writer_requests_and_receives_take_turns),
-	TEST(cqe_writer_random_load_reaches_cpu_in_order),
-	TEST(cqe_writer_wrong_owner_bit_is_caught),
-	TEST(cqe_writer_full_cq_loses_cqe_and_recovers),
-	CU_TEST_INFO_NULL
-};
+#define TEST(f) \
+	{ \
+#f, f \
+	}
+CU_TestInfo test_cqe_writer_tests[] = { TEST(cqe_writer_success_has_mlx5_layout),
+					TEST(cqe_writer_receive_carries_immediate_and_se),
+					TEST(cqe_writer_error_carries_syndrome),
+					TEST(cqe_writer_requests_and_receives_take_turns),
+					TEST(cqe_writer_random_load_reaches_cpu_in_order),
+					TEST(cqe_writer_wrong_owner_bit_is_caught),
+					TEST(cqe_writer_full_cq_loses_cqe_and_recovers),
+					CU_TEST_INFO_NULL };

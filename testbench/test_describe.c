@@ -10,10 +10,11 @@
 #include "sim/describe.h"
 #include "testbench/tb_pair.h"
 
-static const struct msg_field note_fields[] = {
-	{ "v", "the value", 64, 0 }, { "is_last", "no more", 1, 0 }, { "buf", "a reserved word", 32, 0 }, { "data", "bytes", 8, 16 },
-	{ .name = NULL }
-};
+static const struct msg_field note_fields[] = { { "v", "the value", 64, 0 },
+						{ "is_last", "no more", 1, 0 },
+						{ "buf", "a reserved word", 32, 0 },
+						{ "data", "bytes", 8, 16 },
+						{ .name = NULL } };
 static const struct msg_desc msgs[] = { { "note", "a note", note_fields }, { .name = NULL } };
 
 static char *described(const char *name, enum describe_form form)
@@ -41,7 +42,8 @@ static void describe_text_has_every_row(void)
 		"\n### Outputs\n\n| name | message | meaning |\n|---|---|---|\n| `out` | note | the notes |\n",
 		"\n### Statistics\n\n| name | unit | meaning |\n|---|---|---|\n| `sent` | note | notes sent |\n",
 		"\n### Events\n\n| name | arguments | meaning |\n|---|---|---|\n| `give` | value left | a note was sent |\n",
-		"\n### Every block also has\n", "\n| `clock` | 250MHz | 1Hz to 1000GHz | Hz |"
+		"\n### Every block also has\n",
+		"\n| `clock` | 250MHz | 1Hz to 1000GHz | Hz |"
 	};
 	char *text = described("giver", DESCRIBE_TEXT);
 
@@ -66,8 +68,10 @@ static void describe_json_reads_back(void)
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(v, "blocks")), 2);
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(giver, "parameters")), 5);
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(giver, "events")), 2);
-	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(json_object_get(giver, "outputs"), 0),
-								 "message")), "note");
+	CU_ASSERT_STRING_EQUAL(
+		json_string_value(json_object_get(
+			json_array_get(json_object_get(giver, "outputs"), 0), "message")),
+		"note");
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(v, "messages")), 1);
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(v, "parameters")), 4);
 	json_decref(v);
@@ -83,12 +87,15 @@ static void describe_sv_has_this_text(void)
 	char *text = described("taker", DESCRIBE_SV);
 
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, package));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "//   input  logic in_valid_i,  // the notes\n//   output logic in_ready_o,\n"
-				      "//   input  note_t in_data_i,\n//   output logic [63:0] taken_o,"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		text, "//   input  logic in_valid_i,  // the notes\n//   output logic in_ready_o,\n"
+		      "//   input  note_t in_data_i,\n//   output logic [63:0] taken_o,"));
 	free(text);
 	text = described("giver", DESCRIBE_SV);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "//   parameter longint unsigned IsLoud = 64'd1,"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "//   output logic out_valid_o,  // the notes\n//   input  logic out_ready_i,\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		text,
+		"//   output logic out_valid_o,  // the notes\n//   input  logic out_ready_i,\n"));
 	free(text);
 }
 
@@ -97,15 +104,15 @@ static void describe_unknown_block_gets_the_nearest(void)
 	struct err e = { 0 }, f = { 0 };
 
 	CU_ASSERT_FALSE(describe(stderr, tb_pair_classes, msgs, "givver", DESCRIBE_TEXT, &e));
-	CU_ASSERT_STRING_EQUAL(e.text, "unknown block 'givver'; nearest is 'giver'; allowed: giver, taker");
+	CU_ASSERT_STRING_EQUAL(e.text,
+			       "unknown block 'givver'; nearest is 'giver'; allowed: giver, taker");
 	CU_ASSERT_FALSE(describe(stderr, tb_pair_classes, msgs, "switch", DESCRIBE_SV, &f));
 	CU_ASSERT_STRING_EQUAL(f.text, "unknown block 'switch'; allowed: giver, taker");
 }
 
-CU_TestInfo test_describe_tests[] = {
-	{ "text has every row", describe_text_has_every_row },
-	{ "JSON reads back", describe_json_reads_back },
-	{ "SystemVerilog has this text", describe_sv_has_this_text },
-	{ "unknown block gets the nearest", describe_unknown_block_gets_the_nearest },
-	CU_TEST_INFO_NULL
-};
+CU_TestInfo test_describe_tests[] = { { "text has every row", describe_text_has_every_row },
+				      { "JSON reads back", describe_json_reads_back },
+				      { "SystemVerilog has this text", describe_sv_has_this_text },
+				      { "unknown block gets the nearest",
+					describe_unknown_block_gets_the_nearest },
+				      CU_TEST_INFO_NULL };

@@ -16,20 +16,20 @@
 extern const struct block_class dma_engine_class;
 
 #define CLIENTS 4u
-#define REGION (96u * 1024)	/* bytes of a client */
+#define REGION (96u * 1024) /* bytes of a client */
 #define VA 0x7fff00000000ull
-#define KEY 0x100u		/* of client 0; the others follow */
+#define KEY 0x100u /* of client 0; the others follow */
 #define BUF_BYTES (64u * 1024 + 64)
-#define BUFS 80u		/* of a client */
-#define OPS 70u			/* of a client */
-#define HOST_CYC 100u		/* a read's way to the host and back */
+#define BUFS 80u      /* of a client */
+#define OPS 70u       /* of a client */
+#define HOST_CYC 100u /* a read's way to the host and back */
 
 struct op {
 	struct dma_req req;
-	uint32_t at;		/* offset in the region */
+	uint32_t at; /* offset in the region */
 	bool is_answered;
 	uint8_t want_status;
-	uint8_t *want;		/* reads: the bytes */
+	uint8_t *want; /* reads: the bytes */
 };
 
 struct client {
@@ -50,8 +50,8 @@ struct bench {
 	struct client client[CLIENTS];
 	struct rng rng;
 	/* faults of the translation */
-	bool ignores_pages;	/* says that all of the rest is contiguous */
-	uint64_t bad_page;	/* this page, by number, is not there; 0 = none */
+	bool ignores_pages; /* says that all of the rest is contiguous */
+	uint64_t bad_page;  /* this page, by number, is not there; 0 = none */
 	/* what was seen */
 	uint32_t n_tlps, max_read, crossed, misread;
 };
@@ -149,7 +149,7 @@ static void bench_start(struct bench *e, const char *const *sets)
 	e->cpl = tb_source(&e->t, "cpl");
 	tb_start(&e->t);
 	for (uint32_t k = 0; k < CLIENTS; k++)
-		e->client[k].req->b.now_ps = 1;	/* buffers are taken before the run */
+		e->client[k].req->b.now_ps = 1; /* buffers are taken before the run */
 }
 
 static void bench_end(struct bench *e)
@@ -178,10 +178,14 @@ static struct op *transfer(struct bench *e, uint32_t k, bool is_write, uint32_t 
 	struct dma_req *r = &o->req;
 	uint8_t *bytes;
 
-	*r = (struct dma_req){ .addr = VA + k * REGION + at, .key = KEY + k, .len = len,
+	*r = (struct dma_req){ .addr = VA + k * REGION + at,
+			       .key = KEY + k,
+			       .len = len,
 			       .buf = pool_alloc(c->pool),
-			       .off = (uint32_t)rng_below(&e->rng, 64), .tag = c->n++,
-			       .pd = (uint16_t)k, .is_write = is_write,
+			       .off = (uint32_t)rng_below(&e->rng, 64),
+			       .tag = c->n++,
+			       .pd = (uint16_t)k,
+			       .is_write = is_write,
 			       .cls = is_write ? DMA_PAYLOAD_WRITE : DMA_PAYLOAD_READ };
 	o->at = at;
 	bytes = (uint8_t *)buf_data(&e->t.sim, r->buf) + r->off;
@@ -219,7 +223,7 @@ static void make_phys(struct bench *e, struct op *o)
 	if (o->req.addr / PAGE_4K == (o->req.addr + o->req.len - 1) / PAGE_4K) {
 		o->req.addr = space_pa(&e->space, o->req.addr, NULL);
 		o->req.key = KEY_PHYS;
-		o->req.cls = o->req.is_write ? DMA_CQE : DMA_WQE;	/* payload is always translated */
+		o->req.cls = o->req.is_write ? DMA_CQE : DMA_WQE; /* payload is always translated */
 	}
 }
 
@@ -255,8 +259,7 @@ static uint32_t run_random(const char *const *sets, uint64_t seed, bool ignores_
 static void dma_engine_random_transfers_match_flat_memory(void)
 {
 	static const char *const variants[] = { "dma_engine.tags=64", "dma_engine.tags=1",
-						"dma_engine.per_client=1",
-						"dma_engine.ahead=1" };
+						"dma_engine.per_client=1", "dma_engine.ahead=1" };
 
 	for (unsigned k = 0; k < 16; k++) {
 		char set_in[64], set_out[64];
@@ -307,14 +310,15 @@ static void dma_engine_bad_key_does_nothing(void)
 	o = transfer(&e, 1, false, 0, 5000);
 	o->req.pd = 3;
 	o->want_status = XLATE_BAD_PD;
-	memset(o->want, 0xee, 5000);	/* the buffer stays as it was */
+	memset(o->want, 0xee, 5000); /* the buffer stays as it was */
 	send(&e, 1, o);
-	o = transfer(&e, 1, true, 0, 8);	/* the program's key happens to be the mark of a bus address */
+	o = transfer(&e, 1, true, 0,
+		     8); /* the program's key happens to be the mark of a bus address */
 	memset(e.client[1].flat, 0, 8);
 	o->req.key = KEY_PHYS;
 	o->want_status = XLATE_BAD_KEY;
 	send(&e, 1, o);
-	send(&e, 1, transfer(&e, 1, true, 100, 10));	/* and what follows is done */
+	send(&e, 1, transfer(&e, 1, true, 100, 10)); /* and what follows is done */
 	send(&e, 1, transfer(&e, 1, false, 90, 30));
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "errors"), 3);
@@ -386,9 +390,12 @@ static void dma_engine_width_and_segments_take_time(void)
 {
 	static const struct {
 		const char *width, *seg;
-		uint64_t cyc;	/* between two writes of 1024 B */
-	} want[] = { { "64", "0", 16 }, { "32", "0", 32 }, { "1024", "0", 1 },
-		     { "1024", "8ns", 17 }, { "64", "6ns", 28 } };
+		uint64_t cyc; /* between two writes of 1024 B */
+	} want[] = { { "64", "0", 16 },
+		     { "32", "0", 32 },
+		     { "1024", "0", 1 },
+		     { "1024", "8ns", 17 },
+		     { "64", "6ns", 28 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		char width[64], seg[64];
@@ -431,16 +438,17 @@ static void dma_engine_payload_read_marks_translation(void)
 	bench_end(&e);
 }
 
-#define TEST(f) { #f, f }
-CU_TestInfo test_dma_engine_tests[] = {
-	TEST(dma_engine_random_transfers_match_flat_memory),
-	TEST(dma_engine_missing_page_split_is_caught),
-	TEST(dma_engine_every_size_and_alignment_is_exact),
-	TEST(dma_engine_bad_key_does_nothing),
-	TEST(dma_engine_failure_on_later_page_stops_there),
-	TEST(dma_engine_bus_addresses_pass_translation),
-	TEST(dma_engine_clients_share_evenly),
-	TEST(dma_engine_width_and_segments_take_time),
-	TEST(dma_engine_payload_read_marks_translation),
-	CU_TEST_INFO_NULL
-};
+#define TEST(f) \
+	{ \
+#f, f \
+	}
+CU_TestInfo test_dma_engine_tests[] = { TEST(dma_engine_random_transfers_match_flat_memory),
+					TEST(dma_engine_missing_page_split_is_caught),
+					TEST(dma_engine_every_size_and_alignment_is_exact),
+					TEST(dma_engine_bad_key_does_nothing),
+					TEST(dma_engine_failure_on_later_page_stops_there),
+					TEST(dma_engine_bus_addresses_pass_translation),
+					TEST(dma_engine_clients_share_evenly),
+					TEST(dma_engine_width_and_segments_take_time),
+					TEST(dma_engine_payload_read_marks_translation),
+					CU_TEST_INFO_NULL };

@@ -44,7 +44,7 @@ static void bench_start(struct bench *e, const char *const *sets)
 	e->sq_db = tb_sink(&e->t, "sq_db");
 	e->pool = pool_create(&e->mmio->b, BUFS, 64);
 	tb_start(&e->t);
-	e->mmio->b.now_ps = 1;	/* buffers are taken before the run */
+	e->mmio->b.now_ps = 1; /* buffers are taken before the run */
 }
 
 static void bench_end(struct bench *e)
@@ -58,8 +58,9 @@ static void bench_end(struct bench *e)
 static void ring_at(struct bench *e, uint64_t addr, uint32_t len, uint32_t qpn, uint16_t index,
 		    uint8_t ds)
 {
-	struct tlp t = { .addr = addr, .len = len, .buf = pool_alloc(e->pool), .off = 8,
-			 .kind = TLP_MWR };
+	struct tlp t = {
+		.addr = addr, .len = len, .buf = pool_alloc(e->pool), .off = 8, .kind = TLP_MWR
+	};
 	uint8_t *ctrl = (uint8_t *)buf_data(&e->t.sim, t.buf) + t.off;
 
 	memset(ctrl, 0, 8);
@@ -103,15 +104,15 @@ static void doorbell_bad_write_is_counted_and_dropped(void)
 	struct bench e;
 
 	bench_start(&e, NULL);
-	ring_at(&e, UAR_BLUEFLAME, 8, 0x3f, 0, 1);	/* no such QP */
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x3f, 0, 1); /* no such QP */
 	ring_at(&e, UAR_BLUEFLAME, 8, 0x5040, 0, 1);
-	ring_at(&e, UAR_BLUEFLAME, 16, 0x40, 0, 1);	/* wrong size */
+	ring_at(&e, UAR_BLUEFLAME, 16, 0x40, 0, 1); /* wrong size */
 	ring_at(&e, UAR_BLUEFLAME, 4, 0x40, 0, 1);
-	ring_at(&e, 0x10, 8, 0x40, 0, 1);		/* no register */
+	ring_at(&e, 0x10, 8, 0x40, 0, 1); /* no register */
 	ring_at(&e, UAR_CQ_DOORBELL, 8, 0x40, 0, 1);
-	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 64, 1);	/* 65 blocks in a ring of 64 */
-	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 63, 1);	/* just fits */
-	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 63, 1);	/* nothing new */
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 64, 1); /* 65 blocks in a ring of 64 */
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 63, 1); /* just fits */
+	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 63, 1); /* nothing new */
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(e.sq_db->n_received, 1);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_qpn"), 2);
@@ -133,7 +134,7 @@ static void doorbell_ring_marks_every_request_of_batch(void)
 		op[i] = oplog_open(e.nic.oplog, &(struct op_row){ .id = i }, 1);
 		sq_op[2][i] = op[i];
 	}
-	ring(&e, 2, 2, 4);	/* blocks 0 to 2, not 3 */
+	ring(&e, 2, 2, 4); /* blocks 0 to 2, not 3 */
 	tb_run(&e.t);
 	for (uint32_t i = 0; i < 3; i++)
 		CU_ASSERT_EQUAL(oplog_row(e.nic.oplog, op[i])->t_ps[OP_DOORBELL], 4000);
@@ -143,7 +144,7 @@ static void doorbell_ring_marks_every_request_of_batch(void)
 
 /* What was rung and what came out. */
 struct outcome {
-	uint16_t rung[N_QP];	/* last producer; all of them start at 0 and only grow */
+	uint16_t rung[N_QP]; /* last producer; all of them start at 0 and only grow */
 	uint32_t n;
 	struct sq_db got[RINGS];
 };
@@ -221,13 +222,14 @@ static void doorbell_lost_ring_is_caught(void)
 	CU_ASSERT_FALSE(is_right(&o));
 }
 
-#define TEST(f) { #f, f }
-CU_TestInfo test_doorbell_tests[] = {
-	TEST(doorbell_ring_gives_producer_behind_wqe),
-	TEST(doorbell_bad_write_is_counted_and_dropped),
-	TEST(doorbell_ring_marks_every_request_of_batch),
-	TEST(doorbell_random_rings_end_at_last_producer),
-	TEST(doorbell_waiting_ring_is_coalesced),
-	TEST(doorbell_lost_ring_is_caught),
-	CU_TEST_INFO_NULL
-};
+#define TEST(f) \
+	{ \
+#f, f \
+	}
+CU_TestInfo test_doorbell_tests[] = { TEST(doorbell_ring_gives_producer_behind_wqe),
+				      TEST(doorbell_bad_write_is_counted_and_dropped),
+				      TEST(doorbell_ring_marks_every_request_of_batch),
+				      TEST(doorbell_random_rings_end_at_last_producer),
+				      TEST(doorbell_waiting_ring_is_coalesced),
+				      TEST(doorbell_lost_ring_is_caught),
+				      CU_TEST_INFO_NULL };

@@ -31,8 +31,10 @@ static void demo_holds_in_every_encapsulation(void)
 		struct tb_run t;
 		uint32_t n;
 
-		tb_run_ok(&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .sets = how,
-						    .pcap = pcap, .keep_packets = true });
+		tb_run_ok(&t, &(struct tb_run_how){ .trace = "traces/demo.trace",
+						    .sets = how,
+						    .pcap = pcap,
+						    .keep_packets = true });
 		n = t.n_packets;
 		CU_ASSERT(tb_run_stat(&t, "nic1.rx_parser.requests") > 100);
 		CU_ASSERT(tb_run_stat(&t, "nic0.rx_parser.responses") > 100);
@@ -46,8 +48,12 @@ static void demo_holds_in_every_encapsulation(void)
 static void demo_holds_on_a_bad_wire(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
-		const char *const how[] = { sets[i], "link0.loss=0.01", "link0.corrupt=0.01",
-					    "link0.duplicate=0.01", "link0.reorder=0.01", NULL };
+		const char *const how[] = { sets[i],
+					    "link0.loss=0.01",
+					    "link0.corrupt=0.01",
+					    "link0.duplicate=0.01",
+					    "link0.reorder=0.01",
+					    NULL };
 		uint64_t icrc, vcrc;
 		struct tb_run t;
 
@@ -67,7 +73,9 @@ static void step_order_and_sleeping_change_nothing(void)
 	static const struct {
 		enum step_order order;
 		bool every_cycle;
-	} ways[] = { { ORDER_FORWARD, false }, { ORDER_REVERSED, false }, { ORDER_SHUFFLED, false },
+	} ways[] = { { ORDER_FORWARD, false },
+		     { ORDER_REVERSED, false },
+		     { ORDER_SHUFFLED, false },
 		     { ORDER_FORWARD, true } };
 
 	static const char *const how[] = { "nic.encap=ib", NULL };
@@ -77,7 +85,8 @@ static void step_order_and_sleeping_change_nothing(void)
 		struct tb_run t;
 		char *text;
 
-		tb_run_ok(&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .sets = how,
+		tb_run_ok(&t, &(struct tb_run_how){ .trace = "traces/demo.trace",
+						    .sets = how,
 						    .order = ways[w].order,
 						    .every_cycle = ways[w].every_cycle });
 		text = tb_run_summary(&t);
@@ -205,11 +214,10 @@ static void fixed_path_shows_in_a_grh_too(void)
 static void line_time_is_that_of_the_framing(void)
 {
 	/* of the WRITE of 100 bytes: headers, payload, CRCs, framing; and of its ACK */
-	static const uint32_t bytes[2][4] = {
-		{ 42 + 28 + 100 + 4 + 24, 54 + 28 + 100 + 4 + 24, 8 + 28 + 100 + 6 + 2,
-		  48 + 28 + 100 + 6 + 2 },
-		{ 42 + 16 + 4 + 24, 54 + 16 + 4 + 24, 8 + 16 + 6 + 2, 48 + 16 + 6 + 2 }
-	};
+	static const uint32_t bytes[2][4] = { { 42 + 28 + 100 + 4 + 24, 54 + 28 + 100 + 4 + 24,
+						8 + 28 + 100 + 6 + 2, 48 + 28 + 100 + 6 + 2 },
+					      { 42 + 16 + 4 + 24, 54 + 16 + 4 + 24, 8 + 16 + 6 + 2,
+						48 + 16 + 6 + 2 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
 		const char *const how[] = { sets[i], NULL };
@@ -234,9 +242,8 @@ static void ends_that_disagree_are_refused(void)
 		const char *const how[] = { cases[i][0], NULL };
 		struct tb_run t;
 
-		CU_ASSERT_FALSE(tb_run_open(&t, &(struct tb_run_how){
-							.trace = "traces/demo.trace",
-							.sets = how }));
+		CU_ASSERT_FALSE(tb_run_open(
+			&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .sets = how }));
 		CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, cases[i][1]));
 		if (!strstr(t.err.text, cases[i][1]))
 			puts(t.err.text);
@@ -244,7 +251,10 @@ static void ends_that_disagree_are_refused(void)
 	}
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_encap_tests[] = {
 	TEST(demo_holds_in_every_encapsulation),
 	TEST(demo_holds_on_a_bad_wire),

@@ -45,10 +45,9 @@ static void err_nearest_finds_typing_mistakes_only(void)
 	static const char *const names[] = { "ways", "sets", "page_size", "mtt", "mpt" };
 	static const struct {
 		const char *word, *near;
-	} cases[] = {
-		{ "wyas", "ways" }, { "way", "ways" }, { "pagesize", "page_size" }, { "MTT", "mtt" }, { "mtts", "mtt" },
-		{ "ways", "ways" }, { "bandwidth", NULL }, { "", NULL }, { "q", NULL }
-	};
+	} cases[] = { { "wyas", "ways" },    { "way", "ways" }, { "pagesize", "page_size" },
+		      { "MTT", "mtt" },      { "mtts", "mtt" }, { "ways", "ways" },
+		      { "bandwidth", NULL }, { "", NULL },      { "q", NULL } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const char *near = err_nearest(cases[i].word, names, ARRAY_LEN(names));
@@ -101,9 +100,11 @@ static void check_failed_names_instance_cycle_and_condition(void)
 CU_TestInfo test_err_tests[] = {
 	{ "first mistake wins", err_first_mistake_wins },
 	{ "file and line may be missing", err_file_and_line_may_be_missing },
-	{ "endless file name leaves room for the message", err_endless_file_name_leaves_room_for_the_message },
+	{ "endless file name leaves room for the message",
+	  err_endless_file_name_leaves_room_for_the_message },
 	{ "nearest finds typing mistakes only", err_nearest_finds_typing_mistakes_only },
 	{ "nearest of an endless word", err_nearest_endless_word_has_none },
-	{ "failed check names instance, cycle and condition", check_failed_names_instance_cycle_and_condition },
+	{ "failed check names instance, cycle and condition",
+	  check_failed_names_instance_cycle_and_condition },
 	CU_TEST_INFO_NULL
 };

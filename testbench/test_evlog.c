@@ -91,7 +91,8 @@ static void timeline_aborted_leaves_no_file(void)
 	evlog_abort(NULL);
 	CU_ASSERT_EQUAL(tb_count_files("gone"), 0);
 	CU_ASSERT_PTR_NULL(evlog_open(&s, "no/such/dir/t.json", &e));
-	CU_ASSERT_STRING_EQUAL(e.text, "no/such/dir/t.json: cannot write: No such file or directory");
+	CU_ASSERT_STRING_EQUAL(e.text,
+			       "no/such/dir/t.json: cannot write: No such file or directory");
 	CU_ASSERT_FALSE(block_events_on);
 	sim_destroy(&s);
 }
@@ -151,7 +152,8 @@ static bool are_fewest_lanes(const struct span *s, unsigned n)
 		uint32_t depth = 0;
 
 		for (unsigned k = 0; k < n; k++) {
-			if (k != i && s[k].lane == s[i].lane && s[k].from < s[i].to && s[i].from < s[k].to)
+			if (k != i && s[k].lane == s[i].lane && s[k].from < s[i].to &&
+			    s[i].from < s[k].to)
 				return false;
 			depth += s[k].from <= s[i].from && s[i].from < s[k].to;
 		}

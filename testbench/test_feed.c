@@ -11,7 +11,7 @@
 
 extern const struct block_class feed_class;
 
-#define EXTRA 300u	/* records beyond the window */
+#define EXTRA 300u /* records beyond the window */
 
 static struct tb tb;
 static struct tb_system sys;

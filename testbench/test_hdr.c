@@ -38,7 +38,9 @@ static void random_bytes(struct rng *r, uint8_t *p, unsigned n)
  * Differences between members and bits; 'skew' shifts the oracle's reading by that many bits: the
  * seeded fault.
  */
-#define F(ctype, n_bits, name, doc) bad += h.name != slow_get(p, at + skew, n_bits); at += (n_bits);
+#define F(ctype, n_bits, name, doc) \
+	bad += h.name != slow_get(p, at + skew, n_bits); \
+	at += (n_bits);
 #define FA(n, name, doc) \
 	for (unsigned i = 0; i < (n); i++, at += 8) \
 		bad += h.name[i] != slow_get(p, at + skew, 8);
@@ -47,15 +49,14 @@ static void random_bytes(struct rng *r, uint8_t *p, unsigned n)
 	{ \
 		struct hdr_##x h; \
 		unsigned at = 0, bad = 0; \
-		\
+\
 		hdr_##x##_decode(&h, p); \
-		fields \
-		return bad; \
+		fields return bad; \
 	} \
 	static int x##_round_trip(uint8_t *to, const uint8_t *p) \
 	{ \
 		struct hdr_##x h; \
-		\
+\
 		hdr_##x##_decode(&h, p); \
 		hdr_##x##_encode(to, &h); \
 		return memcmp(to, p, n); \

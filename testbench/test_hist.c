@@ -23,27 +23,35 @@ static int by_value(const void *a, const void *b)
 static uint64_t sample(struct rng *r, unsigned shape)
 {
 	switch (shape) {
-	case 0: return rng_below(r, 32);			/* exact buckets only */
-	case 1: return rng_below(r, 5000000);			/* a few us in ps */
-	case 2: return rng_next(r) >> (20 + rng_below(r, 44));	/* all magnitudes */
-	case 3: return rng_chance(r, PPB_ONE / 100) ? 900000000 : 2000000; /* a rare tail */
-	default: return 777;
+	case 0:
+		return rng_below(r, 32); /* exact buckets only */
+	case 1:
+		return rng_below(r, 5000000); /* a few us in ps */
+	case 2:
+		return rng_next(r) >> (20 + rng_below(r, 44)); /* all magnitudes */
+	case 3:
+		return rng_chance(r, PPB_ONE / 100) ? 900000000 : 2000000; /* a rare tail */
+	default:
+		return 777;
 	}
 }
 
 /* True when 'h' tells about the samples v[n] (sorted here) what the array tells. */
 static bool agrees(const struct hist *h, uint64_t *v, uint32_t n)
 {
-	static const uint64_t ppm[] = { 0, 1, 1000, 250000, 500000, 900000, 990000, 999000, 999999, 1000000 };
+	static const uint64_t ppm[] = { 0,      1,      1000,   250000, 500000,
+					900000, 990000, 999000, 999999, 1000000 };
 	uint64_t sum = 0;
 
 	qsort(v, n, sizeof(*v), by_value);
 	for (uint32_t i = 0; i < n; i++)
 		sum += v[i];
-	if (h->n != n || h->min != v[0] || h->max != v[n - 1] || h->sum != sum || hist_mean(h) != sum / n)
+	if (h->n != n || h->min != v[0] || h->max != v[n - 1] || h->sum != sum ||
+	    hist_mean(h) != sum / n)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(ppm); i++) {
-		uint64_t rank = max_u64(ceil_div((uint64_t)n * ppm[i], 1000000), 1), exact = v[rank - 1];
+		uint64_t rank = max_u64(ceil_div((uint64_t)n * ppm[i], 1000000), 1),
+			 exact = v[rank - 1];
 		uint64_t q = hist_quantile(h, ppm[i]);
 
 		if (q < exact || q - exact > exact / 16)

@@ -14,7 +14,7 @@ extern const struct block_class host_mem_class;
 #define N_CQ 3u
 #define BUF_BYTES 4096u
 #define BUFS 1200u
-#define REGION 16384u	/* bytes of the flat memory */
+#define REGION 16384u /* bytes of the flat memory */
 #define OPS 400u
 
 struct bench {
@@ -71,7 +71,7 @@ static void bench_start(struct bench *e, const char *const *sets)
 	e->down = tb_sink_react(&e->t, "down", take_down, e);
 	e->pool = pool_create(&e->up->b, BUFS, BUF_BYTES);
 	tb_start(&e->t);
-	e->up->b.now_ps = 1;	/* buffers are taken before the run */
+	e->up->b.now_ps = 1; /* buffers are taken before the run */
 }
 
 static void bench_end(struct bench *e)
@@ -86,9 +86,14 @@ static void bench_end(struct bench *e)
 static void dma(struct bench *e, uint64_t at, uint8_t kind, uint64_t pa, const void *bytes,
 		uint32_t len, uint16_t tag, uint8_t cls, uint32_t op)
 {
-	struct tlp t = { .addr = pa, .len = len, .buf = pool_alloc(e->pool), .off = 5, .kind = kind,
+	struct tlp t = { .addr = pa,
+			 .len = len,
+			 .buf = pool_alloc(e->pool),
+			 .off = 5,
+			 .kind = kind,
 			 .tag = tag,
-			 .cls = cls, .op = op };
+			 .cls = cls,
+			 .op = op };
 
 	if (kind == TLP_MWR)
 		memcpy((uint8_t *)buf_data(&e->t.sim, t.buf) + t.off, bytes, len);
@@ -106,9 +111,12 @@ static void cpu(struct bench *e, uint64_t at, uint8_t kind, uint64_t addr, const
 
 static void poll_cq(struct bench *e, uint64_t at, uint32_t cq, uint32_t index)
 {
-	tb_send_at(e->cpu_req, at, &(struct cpu_req){
-		.addr = e->ring[cq] + index % 8 * 64, .tag = cq, .kind = CPU_POLL, .len = 64,
-		.owner = index / 8 & 1 });
+	tb_send_at(e->cpu_req, at,
+		   &(struct cpu_req){ .addr = e->ring[cq] + index % 8 * 64,
+				      .tag = cq,
+				      .kind = CPU_POLL,
+				      .len = 64,
+				      .owner = index / 8 & 1 });
 }
 
 /* The NIC writes CQE number 'index' of a CQ. */
@@ -125,7 +133,7 @@ static void host_mem_read_brings_bytes_after_latency(void)
 	const uint8_t bytes[4] = { 1, 2, 3, 4 };
 
 	bench_start(&e, (const char *[]){ "host_mem.read_latency=200ns", NULL });
-	mem_write(&e.mem, e.region + 4094, bytes, 4);	/* across frames */
+	mem_write(&e.mem, e.region + 4094, bytes, 4); /* across frames */
 	e.expected[7] = bytes;
 	dma(&e, 9, TLP_MRD, e.region + 4094, NULL, 4, 7, DMA_WQE, OP_NONE);
 	tb_run(&e.t);
@@ -246,8 +254,11 @@ static void host_mem_copy_takes_bytes_in_program_order(void)
 	for (unsigned i = 0; i < 8; i++)
 		from[i] = (uint8_t)(e.region >> 8 * i);
 	cpu(&e, 0, CPU_STORE, e.region, before, 4);
-	tb_send(e.cpu_req, &(struct cpu_req){ .addr = e.region + 100, .kind = CPU_COPY, .len = 4,
-		.data = { from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7] } });
+	tb_send(e.cpu_req, &(struct cpu_req){ .addr = e.region + 100,
+					      .kind = CPU_COPY,
+					      .len = 4,
+					      .data = { from[0], from[1], from[2], from[3], from[4],
+							from[5], from[6], from[7] } });
 	cpu(&e, 0, CPU_STORE, e.region, after, 4);
 	tb_run(&e.t);
 	mem_read(&e.mem, e.region + 100, got, sizeof(got));
@@ -311,13 +322,13 @@ static void host_mem_poll_waits_for_the_tick_after_the_write(void)
 	struct bench e;
 	uint32_t op;
 
-	bench_start(&e, (const char *[]){ "host_mem.llc_latency=20ns",
-					  "host_mem.poll_interval=40ns",
-					  "host_mem.write_latency=8ns", NULL });
+	bench_start(&e,
+		    (const char *[]){ "host_mem.llc_latency=20ns", "host_mem.poll_interval=40ns",
+				      "host_mem.write_latency=8ns", NULL });
 	op = oplog_open(e.host.oplog, &(struct op_row){ .id = 1 }, 1);
-	poll_cq(&e, 0, 2, 0);			/* comes at cycle 1: ticks at 11, 21, ... */
-	write_cqe(&e, 30, 0, 0, OP_NONE);	/* another CQ */
-	write_cqe(&e, 44, 2, 0, op);		/* comes at 45, lands at 47: tick at 51 */
+	poll_cq(&e, 0, 2, 0);             /* comes at cycle 1: ticks at 11, 21, ... */
+	write_cqe(&e, 30, 0, 0, OP_NONE); /* another CQ */
+	write_cqe(&e, 44, 2, 0, op);      /* comes at 45, lands at 47: tick at 51 */
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.cpu_rsp->n_received, 1);
 	CU_ASSERT_EQUAL(e.cpu_rsp->cycle[0], 51 + 5 + 1);
@@ -332,8 +343,8 @@ static void host_mem_poll_ignores_the_other_owner(void)
 	struct bench e;
 
 	bench_start(&e, NULL);
-	write_cqe(&e, 0, 0, 0, OP_NONE);	/* first pass over the ring */
-	poll_cq(&e, 100, 0, 8);			/* waits for the second */
+	write_cqe(&e, 0, 0, 0, OP_NONE); /* first pass over the ring */
+	poll_cq(&e, 100, 0, 8);          /* waits for the second */
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(e.cpu_rsp->n_received, 0);
 	write_cqe(&e, 0, 0, 8, OP_NONE);
@@ -373,19 +384,20 @@ static void host_mem_random_polls_get_their_cqe(void)
 	}
 }
 
-#define TEST(f) { #f, f }
-CU_TestInfo test_host_mem_tests[] = {
-	TEST(host_mem_read_brings_bytes_after_latency),
-	TEST(host_mem_reads_are_pipelined),
-	TEST(host_mem_missing_address_reads_ones),
-	TEST(host_mem_random_traffic_matches_flat_memory),
-	TEST(host_mem_lost_write_is_caught),
-	TEST(host_mem_copy_takes_bytes_in_program_order),
-	TEST(host_mem_register_write_goes_down),
-	TEST(host_mem_register_writes_beyond_buffers_wait),
-	TEST(host_mem_poll_of_valid_cqe_answers_from_cache),
-	TEST(host_mem_poll_waits_for_the_tick_after_the_write),
-	TEST(host_mem_poll_ignores_the_other_owner),
-	TEST(host_mem_random_polls_get_their_cqe),
-	CU_TEST_INFO_NULL
-};
+#define TEST(f) \
+	{ \
+#f, f \
+	}
+CU_TestInfo test_host_mem_tests[] = { TEST(host_mem_read_brings_bytes_after_latency),
+				      TEST(host_mem_reads_are_pipelined),
+				      TEST(host_mem_missing_address_reads_ones),
+				      TEST(host_mem_random_traffic_matches_flat_memory),
+				      TEST(host_mem_lost_write_is_caught),
+				      TEST(host_mem_copy_takes_bytes_in_program_order),
+				      TEST(host_mem_register_write_goes_down),
+				      TEST(host_mem_register_writes_beyond_buffers_wait),
+				      TEST(host_mem_poll_of_valid_cqe_answers_from_cache),
+				      TEST(host_mem_poll_waits_for_the_tick_after_the_write),
+				      TEST(host_mem_poll_ignores_the_other_owner),
+				      TEST(host_mem_random_polls_get_their_cqe),
+				      CU_TEST_INFO_NULL };

@@ -17,7 +17,7 @@ extern CU_TestInfo test_icrc_tests[];
 
 /* ---- the oracle: protocol text, one bit at a time ---- */
 
-#define POLY 0xedb88320u	/* 0x04C11DB7 reflected */
+#define POLY 0xedb88320u /* 0x04C11DB7 reflected */
 
 static uint32_t slow_crc(const uint8_t *p, size_t n, uint32_t poly)
 {

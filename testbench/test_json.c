@@ -36,16 +36,19 @@ static void json_nested_document_has_this_text(void)
 	json_close(&j);
 	json_close(&j);
 	fclose(f);
-	CU_ASSERT_STRING_EQUAL(text, "{\n\t\"big\": 18446744073709551615,\n\t\"low\": -9223372036854775808,\n"
-			       "\t\"empty\": {},\n\t\"list\": [\n\t\t\"a\\\"b\\\\c\\u000a\\u0001\",\n\t\tnull,\n\t\ttrue,\n"
-			       "\t\t0.1,\n\t\t0.3333333333333333,\n\t\tnull\n\t]\n}\n");
+	CU_ASSERT_STRING_EQUAL(
+		text,
+		"{\n\t\"big\": 18446744073709551615,\n\t\"low\": -9223372036854775808,\n"
+		"\t\"empty\": {},\n\t\"list\": [\n\t\t\"a\\\"b\\\\c\\u000a\\u0001\",\n\t\tnull,\n\t\ttrue,\n"
+		"\t\t0.1,\n\t\t0.3333333333333333,\n\t\tnull\n\t]\n}\n");
 	free(text);
 }
 
 /* Text of any bytes must come out as valid JSON; what is valid UTF-8 must come back unchanged. */
 static void json_string_of_any_bytes_reads_back(void)
 {
-	static const char *const utf8[] = { "plain", "h\xc3\xb6lzern", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\x7f\t" };
+	static const char *const utf8[] = { "plain", "h\xc3\xb6lzern", "\xe2\x82\xac",
+					    "\xf0\x9f\x98\x80", "\x7f\t" };
 	struct rng r;
 
 	rng_seed(&r, "json", 1);

@@ -12,7 +12,11 @@
 
 extern const struct block_class *const block_classes[];
 
-#define SETS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define SETS(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
 #define MAX_RECORDS 16u
 #define MAX_SIGNALS 64u
 
@@ -35,7 +39,7 @@ struct record {
 	const struct block *dut;
 	struct port_record port[MAX_RECORDS];
 	unsigned n_ports;
-	struct numbers signals;		/* cycle, index, value of each change */
+	struct numbers signals; /* cycle, index, value of each change */
 	uint64_t last[MAX_SIGNALS];
 	struct numbers stats;
 };
@@ -194,8 +198,10 @@ static void run_mtt(const struct block_class *cls, const char *const *sets, unsi
 				at[c] += rng_below(&e.rng, 200);
 			tb_mtt_send(&e, c, at[c], tb_mtt_random(&e, n_keys));
 			if (rng_below(&e.rng, 10) == 0)
-				tb_send_at(e.inv, at[c], &(struct mpt_cmd){
-					.key = (uint32_t)rng_below(&e.rng, n_keys + 1) << 8 });
+				tb_send_at(e.inv, at[c],
+					   &(struct mpt_cmd){
+						   .key = (uint32_t)rng_below(&e.rng, n_keys + 1)
+							  << 8 });
 		}
 	e.t.sim.order = how.order;
 	e.t.sim.every_cycle = how.every_cycle;
@@ -210,8 +216,8 @@ struct twin {
 	const char *name;
 	void (*run)(const struct block_class *cls, const char *const *sets, unsigned seed,
 		    struct manner how, struct record *r);
-	const char *small, *large;	/* settings that make many misses, and few */
-	const char *other;		/* one that changes times */
+	const char *small, *large; /* settings that make many misses, and few */
+	const char *other;         /* one that changes times */
 };
 static const struct twin twins[] = {
 	{ "mtt", run_mtt, "mtt.sets=4", "mtt.sets=128", "mtt.hit_cyc=3" },

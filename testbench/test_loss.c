@@ -16,16 +16,16 @@
 
 #define TRACE "traces/loss.trace"
 #define NIC "[nic]\nprofile = generic-100g\n[link0]\nlength = 100m\n"
-#define BAND 0.10		/* of the formula, below 1 % loss */
-#define LOST 5000u		/* packet that one run loses */
+#define BAND 0.10  /* of the formula, below 1 % loss */
+#define LOST 5000u /* packet that one run loses */
 
 static const char *const slow[] = { "requester.react_delay=2us", "responder.nak_delay=2us", NULL };
 static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=sr", NULL };
 
 struct result {
-	double goodput;		/* bits a ns */
+	double goodput; /* bits a ns */
 	uint64_t gaps, resent, timeouts, dropped;
-	double repair_ns;	/* from the first transmission of packet LOST to its second */
+	double repair_ns; /* from the first transmission of packet LOST to its second */
 };
 
 /* The n-th data packet that h0 sent, and the next with its PSN. */
@@ -57,8 +57,10 @@ static struct result run(const char *trace, double loss, const char *const *sets
 	uint64_t from = UINT64_MAX, to = 0, bytes = 0;
 
 	snprintf(ini, sizeof(ini), NIC "loss = %.6f\n", loss);
-	CU_ASSERT_FATAL(tb_run_open(&t, &(struct tb_run_how){ .trace = trace, .ini = ini,
-							      .sets = sets, .no_checkers = true,
+	CU_ASSERT_FATAL(tb_run_open(&t, &(struct tb_run_how){ .trace = trace,
+							      .ini = ini,
+							      .sets = sets,
+							      .no_checkers = true,
 							      .keep_packets = keep }));
 	tb_watch(&w, &t);
 	CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);
@@ -168,8 +170,8 @@ static void recovery_that_differs_between_the_ends_is_refused(void)
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		struct tb_run t;
 
-		CU_ASSERT_FALSE(tb_run_open(&t, &(struct tb_run_how){ .trace = TRACE,
-								      .sets = wrong[i] }));
+		CU_ASSERT_FALSE(
+			tb_run_open(&t, &(struct tb_run_how){ .trace = TRACE, .sets = wrong[i] }));
 		CU_ASSERT(strstr(t.err.text, "allowed") != NULL);
 		tb_run_close(&t);
 	}
@@ -177,7 +179,8 @@ static void recovery_that_differs_between_the_ends_is_refused(void)
 
 CU_TestInfo test_loss_tests[] = {
 	{ "go-back-N goodput follows the formula", go_back_n_goodput_follows_the_formula },
-	{ "go-back-N: delays add to the cost of a loss", go_back_n_delays_add_to_the_cost_of_a_loss },
+	{ "go-back-N: delays add to the cost of a loss",
+	  go_back_n_delays_add_to_the_cost_of_a_loss },
 	{ "selective repeat sends only what was lost", selective_repeat_sends_only_what_was_lost },
 	{ "recovery that differs between the ends is refused",
 	  recovery_that_differs_between_the_ends_is_refused },

@@ -94,7 +94,7 @@ static const struct {
 
 static void tx_back_to_back_frames_fill_the_line_exactly(void)
 {
-	static const uint32_t lens[] = { 1, 58, 59, 60, 61, 62, 63, 64, 65,
+	static const uint32_t lens[] = { 1,  58,  59,  60,  61,  62,   63,   64,  65,
 					 74, 127, 128, 129, 314, 1082, 1500, 4154 };
 
 	for (unsigned r = 0; r < ARRAY_LEN(rates); r++)

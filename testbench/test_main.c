@@ -22,16 +22,15 @@
 
 static const char *const programs[] = { "rnicsim", "rnicsim-san" };
 
-static const char setup[] =
-	"rnicsim-trace 1\n"
-	"host h0\n"
-	"host h1\n"
-	"mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n"
-	"mr h1 dst va=0x20000000 len=64KiB access=lw,rw fill=zero\n"
-	"qp h0 q0 type=RC peer=h1.q0 mtu=1024\n"
-	"qp h1 q0 type=RC peer=h0.q0 mtu=1024\n"
-	"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:3000 remote=dst:0\n"
-	"expect h0.q0 id=1 status=SUCCESS\n";
+static const char setup[] = "rnicsim-trace 1\n"
+			    "host h0\n"
+			    "host h1\n"
+			    "mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n"
+			    "mr h1 dst va=0x20000000 len=64KiB access=lw,rw fill=zero\n"
+			    "qp h0 q0 type=RC peer=h1.q0 mtu=1024\n"
+			    "qp h1 q0 type=RC peer=h0.q0 mtu=1024\n"
+			    "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:3000 remote=dst:0\n"
+			    "expect h0.q0 id=1 status=SUCCESS\n";
 
 /* What a program said, and how it ended. */
 struct ended {
@@ -64,8 +63,8 @@ static void split(const char *args, char *program, char *argv[MAX_ARGS])
 		char *to = argv[n++] = x_calloc(1, len + 512);
 
 		if (at)
-			snprintf(to, len + 512, "%.*s%s%.*s", (int)(at - args), args, tb_path(""), (int)(args + len - at - 1),
-				 at + 1);
+			snprintf(to, len + 512, "%.*s%s%.*s", (int)(at - args), args, tb_path(""),
+				 (int)(args + len - at - 1), at + 1);
 		else
 			memcpy(to, args, len);
 		args += len + (args[len] == ' ');
@@ -93,7 +92,8 @@ static struct ended run_to(char *program, const char *args, const char *out)
 		_exit(127);
 	}
 	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
-	r = (struct ended){ .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1, .err = tb_read(err) };
+	r = (struct ended){ .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+			    .err = tb_read(err) };
 	if (strcmp(out, "/dev/full") != 0)
 		r.out = tb_read(out);
 	for (char **a = argv + 1; *a; a++)
@@ -144,7 +144,8 @@ static void write_inputs(void)
 	write_text("ok.trace", setup);
 	snprintf(text, sizeof(text), "%sexpect mem h1 dst:0:3000 == h0 src:1:3000\n", setup);
 	write_text("false.trace", text);
-	snprintf(text, sizeof(text), "%spsot h0.q0 id=2 op=RDMA_WRITE sge=src:0:8 remote=dst:0\n", setup);
+	snprintf(text, sizeof(text), "%spsot h0.q0 id=2 op=RDMA_WRITE sge=src:0:8 remote=dst:0\n",
+		 setup);
 	write_text("bad.trace", text);
 	write_text("ok.ini", "[scenario]\ntrace = ok.trace\n");
 	write_text("false.ini", "[scenario]\ntrace = false.trace\n");
@@ -186,7 +187,7 @@ static int files_in(const char *name, bool is_removed)
 /* ---- mistakes ---- */
 
 static const struct mistake {
-	const char *args, *text;	/* text: in what stderr says */
+	const char *args, *text; /* text: in what stderr says */
 } mistakes[] = {
 	{ "", "usage: rnicsim COMMAND" },
 	{ "runn", "unknown command 'runn', did you mean 'run'?" },
@@ -224,9 +225,11 @@ static const struct mistake {
 	{ "run @ok.ini --set nonsense", "'nonsense' is not section.key=value" },
 	{ "run @ok.ini --set =", "'=' is not section.key=value" },
 	{ "run @ok.ini --set mtt.ways=", "'mtt.ways=' is not section.key=value" },
-	{ "run @ok.ini --set mtt.ways=1000", "mtt.ways = 1000 is out of range; must be a whole number from 1 to" },
+	{ "run @ok.ini --set mtt.ways=1000",
+	  "mtt.ways = 1000 is out of range; must be a whole number from 1 to" },
 	{ "run @ok.ini --set mtt.ways=four", "mtt.ways = four must be a whole number" },
-	{ "run @ok.ini --set mtt.wayz=4", "unknown key 'wayz' in [mtt]; nearest is 'ways'; allowed: " },
+	{ "run @ok.ini --set mtt.wayz=4",
+	  "unknown key 'wayz' in [mtt]; nearest is 'ways'; allowed: " },
 	{ "run @ok.ini --set mtd.ways=4", "unknown section [mtd]; nearest is [mtt]" },
 	{ "run @ok.ini --set nic7.mtt.ways=4", "unknown section [nic7.mtt]" },
 	{ "run @ok.ini --set mtt.impl=verilog", "mtt.impl = verilog must be c or rtl" },
@@ -235,9 +238,12 @@ static const struct mistake {
 	/* outputs */
 	{ "run @ok.ini -o @ok.ini/x", "cannot make the folder: Not a directory" },
 	{ "run @ok.ini --wave @x.wav", "/x.wav: unknown kind of waveform" },
-	{ "run @ok.ini --wave @no/x.vcd", "/no/x.vcd: cannot be written: No such file or directory" },
-	{ "run @ok.ini --pcap @no/x.pcapng", "/no/x.pcapng: cannot write: No such file or directory" },
-	{ "run @ok.ini --timeline @no/x.json", "/no/x.json: cannot write: No such file or directory" },
+	{ "run @ok.ini --wave @no/x.vcd",
+	  "/no/x.vcd: cannot be written: No such file or directory" },
+	{ "run @ok.ini --pcap @no/x.pcapng",
+	  "/no/x.pcapng: cannot write: No such file or directory" },
+	{ "run @ok.ini --timeline @no/x.json",
+	  "/no/x.json: cannot write: No such file or directory" },
 	{ "run @ok.ini --pcap /dev/full", "/dev/full: cannot write: No space left on device" },
 	{ "run @ok.ini --timeline /dev/full", "/dev/full: cannot write: No space left on device" },
 	{ "run @bad.ini --wave @x.vcd --pcap @x.pcapng --timeline @x.json", "/bad.trace:10: " },
@@ -258,7 +264,8 @@ static void check_mistakes(char *program)
 		CU_ASSERT_STRING_EQUAL(r.out, "");
 		CU_ASSERT_EQUAL(tb_count_files(""), files);
 		if (r.status != 2 || !strstr(r.err, m->text) || tb_count_files("") != files)
-			fprintf(stderr, "\n%s %s: status %d: %s\n", program, m->args, r.status, r.err);
+			fprintf(stderr, "\n%s %s: status %d: %s\n", program, m->args, r.status,
+				r.err);
 		release(&r);
 	}
 }
@@ -270,7 +277,8 @@ static void main_mistakes_are_named_and_leave_no_file(void)
 
 static void check_full_output(char *program)
 {
-	static const char *const args[] = { "run @ok.ini", "describe", "describe mtt", "trace gen --count 5",
+	static const char *const args[] = { "run @ok.ini",          "describe",
+					    "describe mtt",         "trace gen --count 5",
 					    "trace info @ok.trace", "help" };
 
 	write_inputs();
@@ -292,13 +300,14 @@ static void main_full_standard_output_is_a_mistake(void)
 
 static void check_good_run(char *program)
 {
-	static const char *const files[] = { "ops.csv", "recvs.csv", "summary.json", "run.json", "w.vcd", "w.gtkw",
-					     "p.pcapng", "t.json" };
+	static const char *const files[] = { "ops.csv", "recvs.csv", "summary.json", "run.json",
+					     "w.vcd",   "w.gtkw",    "p.pcapng",     "t.json" };
 	struct ended r;
 	char name[32];
 
 	write_inputs();
-	r = run(program, "run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
+	r = run(program,
+		"run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
 	CU_ASSERT_EQUAL(r.status, 0);
 	CU_ASSERT_STRING_EQUAL(r.err, "");
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "RDMA_WRITE"));
@@ -343,7 +352,8 @@ static void check_late_refusal(char *program)
 	write_inputs();
 	CU_ASSERT_EQUAL(mkdir(tb_path("out"), 0700), 0);
 	CU_ASSERT_EQUAL(mkdir(tb_path("out/summary.json"), 0700), 0);
-	r = run(program, "run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
+	r = run(program,
+		"run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
 	CU_ASSERT_EQUAL(r.status, 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.err, "/out/summary.json: cannot write: is a directory"));
 	release(&r);

@@ -17,9 +17,9 @@ static void mem_alloc_is_aligned_zeroed_and_apart(void)
 {
 	static const struct {
 		uint64_t len, align;
-	} want[] = { { 64, 64 }, { 100, 256 }, { 8, 64 }, { 4096, 4096 }, { 64, 4096 }, { 64, 64 },
-		     { 3 << 20, 4096 },
-		     { 2 << 20, 2 << 20 }, { 65536, 64 }, { 2 << 20, 64 } };
+	} want[] = { { 64, 64 },    { 100, 256 },   { 8, 64 },         { 4096, 4096 },
+		     { 64, 4096 },  { 64, 64 },     { 3 << 20, 4096 }, { 2 << 20, 2 << 20 },
+		     { 65536, 64 }, { 2 << 20, 64 } };
 	uint64_t pa[ARRAY_LEN(want)];
 	struct mem m;
 
@@ -105,8 +105,8 @@ static bool write_unsplit(struct space *s, uint64_t va, const void *from, uint64
 }
 
 /* Random copies in and out of a space and a flat array. Returns the reads that differ. */
-static int run_against_flat(uint64_t page, bool (*write)(struct space *, uint64_t, const void *,
-							 uint64_t))
+static int run_against_flat(uint64_t page,
+			    bool (*write)(struct space *, uint64_t, const void *, uint64_t))
 {
 	static uint8_t flat[FLAT], buf[20000];
 	struct mem m;
@@ -211,16 +211,17 @@ static void space_unmapped_part_copies_nothing(void)
 	mem_destroy(&m);
 }
 
-#define TEST(f) { #f, f }
-CU_TestInfo test_mem_tests[] = {
-	TEST(mem_alloc_is_aligned_zeroed_and_apart),
-	TEST(mem_frames_are_distinct_and_never_in_a_row),
-	TEST(mem_copy_across_chunks_keeps_bytes),
-	TEST(mem_absent_range_copies_nothing),
-	TEST(space_random_copies_match_flat_array),
-	TEST(space_missing_page_split_is_caught),
-	TEST(space_overlapping_maps_share_pages),
-	TEST(space_mixed_page_sizes_follow_the_rule),
-	TEST(space_unmapped_part_copies_nothing),
-	CU_TEST_INFO_NULL
-};
+#define TEST(f) \
+	{ \
+#f, f \
+	}
+CU_TestInfo test_mem_tests[] = { TEST(mem_alloc_is_aligned_zeroed_and_apart),
+				 TEST(mem_frames_are_distinct_and_never_in_a_row),
+				 TEST(mem_copy_across_chunks_keeps_bytes),
+				 TEST(mem_absent_range_copies_nothing),
+				 TEST(space_random_copies_match_flat_array),
+				 TEST(space_missing_page_split_is_caught),
+				 TEST(space_overlapping_maps_share_pages),
+				 TEST(space_mixed_page_sizes_follow_the_rule),
+				 TEST(space_unmapped_part_copies_nothing),
+				 CU_TEST_INFO_NULL };

@@ -10,7 +10,11 @@
 
 extern const struct block_class *const block_classes[];
 
-#define SETS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define SETS(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
 
 /* Every implementation that this build has. */
 static const struct block_class *impl(unsigned i)
@@ -53,36 +57,36 @@ static void mtt_random_requests_match_a_linear_table(void)
 	char in[64], out[64];
 
 	EACH_IMPL(cls)
-		for (unsigned k = 0; k < 16; k++) {
-			char ways[32], mpt_ways[32];
+	for (unsigned k = 0; k < 16; k++) {
+		char ways[32], mpt_ways[32];
 
-			tb_stall_sets(cls, k % 4, k / 4, in, out);
-			snprintf(ways, sizeof(ways), "mtt.ways=%u", 1 + k % 4);
-			snprintf(mpt_ways, sizeof(mpt_ways), "mtt.mpt_ways=%u", 4 - k % 4);
-			tb_mtt_init(&e, cls,
-				    SETS(in, out, ways, mpt_ways, "mtt.sets=8", "mtt.mpt_sets=4"),
-				    k * 5);
-			tb_mtt_map_random(&e);
-			send_random(300);
-			tb_run(&e.t);
-			CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "requests"), 600);
-			CU_ASSERT(tb_stat(&e.t, "mtt_hits") > 0 && tb_stat(&e.t, "mtt_misses") > 0);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses") + tb_stat(&e.t, "mtt_misses"),
-					e.dma.n_reads);
-			CU_ASSERT_EQUAL(e.dma.n_outside, 0);
-			tb_end(&e.t);
-		}
+		tb_stall_sets(cls, k % 4, k / 4, in, out);
+		snprintf(ways, sizeof(ways), "mtt.ways=%u", 1 + k % 4);
+		snprintf(mpt_ways, sizeof(mpt_ways), "mtt.mpt_ways=%u", 4 - k % 4);
+		tb_mtt_init(&e, cls, SETS(in, out, ways, mpt_ways, "mtt.sets=8", "mtt.mpt_sets=4"),
+			    k * 5);
+		tb_mtt_map_random(&e);
+		send_random(300);
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "requests"), 600);
+		CU_ASSERT(tb_stat(&e.t, "mtt_hits") > 0 && tb_stat(&e.t, "mtt_misses") > 0);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses") + tb_stat(&e.t, "mtt_misses"),
+				e.dma.n_reads);
+		CU_ASSERT_EQUAL(e.dma.n_outside, 0);
+		tb_end(&e.t);
+	}
 }
 
 static void oracle_wrong_page_in_memory_is_noticed(void)
 {
 	const struct block_class *cls;
 
-	EACH_IMPL(cls) {
+	EACH_IMPL(cls)
+	{
 		tb_mtt_init(&e, cls, NULL, 3);
 		map(3, 0x10000, 0x8000);
-		e.mem[TB_MTT_KEYS * MPT_SIZE + 2 * MTT_ENTRY + 5] ^= 0x10;	/* page 2, bit 20 */
+		e.mem[TB_MTT_KEYS * MPT_SIZE + 2 * MTT_ENTRY + 5] ^= 0x10; /* page 2, bit 20 */
 		for (uint32_t p = 0; p < 8; p++)
 			tb_mtt_send(&e, 0, 0, request(3, p << 12));
 		tb_run(&e.t);
@@ -94,7 +98,7 @@ static void oracle_wrong_page_in_memory_is_noticed(void)
 static void refused_request_tells_why(void)
 {
 	static const struct {
-		struct xlate_req change;	/* pd, access, key: XORed; va: added; len: set */
+		struct xlate_req change; /* pd, access, key: XORed; va: added; len: set */
 		enum xlate_status status;
 	} cases[] = {
 		{ { .len = 0x3000 }, XLATE_OK },
@@ -118,9 +122,10 @@ static void refused_request_tells_why(void)
 	};
 	const struct block_class *cls;
 
-	EACH_IMPL(cls) {
+	EACH_IMPL(cls)
+	{
 		tb_mtt_init(&e, cls, NULL, 0);
-		map(2, 0xffffffffffffd000ull, 0x3000);	/* ends at the top of the address space */
+		map(2, 0xffffffffffffd000ull, 0x3000); /* ends at the top of the address space */
 		for (unsigned i = 0; i < ARRAY_LEN(cases); i++) {
 			struct xlate_req r = request(2, cases[i].change.va);
 
@@ -143,28 +148,28 @@ static void entry_not_valid_is_not_cached(void)
 	const struct block_class *cls;
 
 	EACH_IMPL(cls)
-		for (unsigned k = 0; k < 5; k++) {
-			tb_mtt_init(&e, cls, NULL, 0);
-			map(1, 0x1000, 0x2000);
-			e.region[1].is_valid = k != 0;
-			tb_mtt_write(&e, 1);
-			if (k == 1)
-				e.mem[MPT_SIZE + MPT_LOG_PAGE] = 11;
-			if (k == 2)
-				e.mem[MPT_SIZE + MPT_LOG_PAGE] = 32;
-			if (k == 3)
-				e.mem[MPT_SIZE + MPT_LEN + 1] = 8;	/* 2^51 */
-			if (k == 4)
-				e.dma.fail_at = TB_MTT_BASE + MPT_SIZE;
-			e.region[1].is_valid = false;
-			for (unsigned i = 0; i < 3; i++)
-				tb_mtt_send(&e, 0, 0, request(1, 0));
-			tb_run(&e.t);
-			CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses"), 3);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_hits"), 0);
-			tb_end(&e.t);
-		}
+	for (unsigned k = 0; k < 5; k++) {
+		tb_mtt_init(&e, cls, NULL, 0);
+		map(1, 0x1000, 0x2000);
+		e.region[1].is_valid = k != 0;
+		tb_mtt_write(&e, 1);
+		if (k == 1)
+			e.mem[MPT_SIZE + MPT_LOG_PAGE] = 11;
+		if (k == 2)
+			e.mem[MPT_SIZE + MPT_LOG_PAGE] = 32;
+		if (k == 3)
+			e.mem[MPT_SIZE + MPT_LEN + 1] = 8; /* 2^51 */
+		if (k == 4)
+			e.dma.fail_at = TB_MTT_BASE + MPT_SIZE;
+		e.region[1].is_valid = false;
+		for (unsigned i = 0; i < 3; i++)
+			tb_mtt_send(&e, 0, 0, request(1, 0));
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses"), 3);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_hits"), 0);
+		tb_end(&e.t);
+	}
 }
 
 /* Most recent first. */
@@ -228,10 +233,11 @@ static void caches_replace_as_exact_lru_lists_do(void)
 {
 	const struct block_class *cls;
 
-	EACH_IMPL(cls) {
+	EACH_IMPL(cls)
+	{
 		for (unsigned ways = 1; ways <= 4; ways++)
 			CU_ASSERT(caches_agree_with_lists(cls, ways, ways));
-		CU_ASSERT_FALSE(caches_agree_with_lists(cls, 4, 3));	/* the lists would notice */
+		CU_ASSERT_FALSE(caches_agree_with_lists(cls, 4, 3)); /* the lists would notice */
 	}
 }
 
@@ -240,34 +246,33 @@ static void invalidated_key_is_read_again(void)
 	const struct block_class *cls;
 
 	EACH_IMPL(cls)
-		for (unsigned is_evicted = 0; is_evicted < 2; is_evicted++) {
-			/* one MPT entry: key 5 evicts key 4, then all sets are walked */
-			tb_mtt_init(&e, cls,
-				    SETS("mtt.sets=64",
-					 is_evicted ? "mtt.mpt_sets=1" : "mtt.mpt_sets=8",
-					 "mtt.mpt_ways=1"),
-				    0);
-			map(4, 0x100000, 0x3000);
-			map(5, 0x200000, 0x3000);
-			for (uint32_t p = 0; p < 3; p++) {
-				tb_mtt_send(&e, 0, 0, request(4, p << 12));
-				tb_mtt_send(&e, 0, 0, request(5, p << 12));
-			}
-			tb_run(&e.t);
-			map(4, 0x100000, 0x3000);	/* other pages: other MTT entries */
-			tb_send(e.inv, &(struct mpt_cmd){ .key = 4 << 8 });
-			tb_run_for(&e.t, 200);
-			for (uint32_t p = 0; p < 3; p++)
-				tb_mtt_send(&e, 1, 0, request(4, p << 12));
-			for (uint32_t p = 0; p < 3; p++)
-				tb_mtt_send(&e, 1, 0, request(5, p << 12));
-			tb_run(&e.t);
-			CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "invalidations"), 1);
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_misses"), 9); /* key 5 is still cached */
-			CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_hits"), 3);
-			tb_end(&e.t);
+	for (unsigned is_evicted = 0; is_evicted < 2; is_evicted++) {
+		/* one MPT entry: key 5 evicts key 4, then all sets are walked */
+		tb_mtt_init(&e, cls,
+			    SETS("mtt.sets=64", is_evicted ? "mtt.mpt_sets=1" : "mtt.mpt_sets=8",
+				 "mtt.mpt_ways=1"),
+			    0);
+		map(4, 0x100000, 0x3000);
+		map(5, 0x200000, 0x3000);
+		for (uint32_t p = 0; p < 3; p++) {
+			tb_mtt_send(&e, 0, 0, request(4, p << 12));
+			tb_mtt_send(&e, 0, 0, request(5, p << 12));
 		}
+		tb_run(&e.t);
+		map(4, 0x100000, 0x3000); /* other pages: other MTT entries */
+		tb_send(e.inv, &(struct mpt_cmd){ .key = 4 << 8 });
+		tb_run_for(&e.t, 200);
+		for (uint32_t p = 0; p < 3; p++)
+			tb_mtt_send(&e, 1, 0, request(4, p << 12));
+		for (uint32_t p = 0; p < 3; p++)
+			tb_mtt_send(&e, 1, 0, request(5, p << 12));
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "invalidations"), 1);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_misses"), 9); /* key 5 is still cached */
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_hits"), 3);
+		tb_end(&e.t);
+	}
 }
 
 static void same_table_new_pages_need_an_invalidation(void)
@@ -275,28 +280,29 @@ static void same_table_new_pages_need_an_invalidation(void)
 	const struct block_class *cls;
 
 	EACH_IMPL(cls)
-		for (unsigned is_told = 0; is_told < 2; is_told++) {
-			tb_mtt_init(&e, cls, NULL, 0);
-			map(4, 0x100000, 0x3000);
-			tb_mtt_send(&e, 0, 0, request(4, 0x2000));
-			tb_run(&e.t);
-			e.page_pa[2] ^= 0x7000;
-			tb_mtt_write(&e, 4);
-			if (is_told)
-				tb_send(e.inv, &(struct mpt_cmd){ .key = e.region[4].key });
-			tb_run_for(&e.t, 100);
-			tb_mtt_send(&e, 0, 0, request(4, 0x2000));
-			tb_run(&e.t);
-			CU_ASSERT_EQUAL(tb_mtt_differences(&e), is_told ? 0 : 1);
-			tb_end(&e.t);
-		}
+	for (unsigned is_told = 0; is_told < 2; is_told++) {
+		tb_mtt_init(&e, cls, NULL, 0);
+		map(4, 0x100000, 0x3000);
+		tb_mtt_send(&e, 0, 0, request(4, 0x2000));
+		tb_run(&e.t);
+		e.page_pa[2] ^= 0x7000;
+		tb_mtt_write(&e, 4);
+		if (is_told)
+			tb_send(e.inv, &(struct mpt_cmd){ .key = e.region[4].key });
+		tb_run_for(&e.t, 100);
+		tb_mtt_send(&e, 0, 0, request(4, 0x2000));
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(tb_mtt_differences(&e), is_told ? 0 : 1);
+		tb_end(&e.t);
+	}
 }
 
 static void hits_are_answered_one_in_three_cycles(void)
 {
 	const struct block_class *cls;
 
-	EACH_IMPL(cls) {
+	EACH_IMPL(cls)
+	{
 		tb_mtt_init(&e, cls, NULL, 0);
 		map(0, 0, 0x1000);
 		tb_mtt_send(&e, 0, 0, request(0, 0));
@@ -324,7 +330,8 @@ static void client_that_takes_no_answers_does_not_hold_up_the_other(void)
 {
 	const struct block_class *cls;
 
-	EACH_IMPL(cls) {
+	EACH_IMPL(cls)
+	{
 		tb_mtt_init(&e, cls, NULL, 0);
 		map(0, 0, 0x1000);
 		for (unsigned i = 0; i < 40; i++) {

@@ -16,11 +16,8 @@ struct node {
 
 #define T struct node
 static const struct field node_fields[] = {
-	PARAM(T, size, 8, 1, 16, "", "a number", "declared"),
-	PORT_IN(T, in, word, "in"),
-	PORT_OUT(T, out, word, "out"),
-	PORT_OUT_N(T, more, 3, word, "any of three"),
-	FIELDS_END
+	PARAM(T, size, 8, 1, 16, "", "a number", "declared"), PORT_IN(T, in, word, "in"),
+	PORT_OUT(T, out, word, "out"), PORT_OUT_N(T, more, 3, word, "any of three"), FIELDS_END
 };
 #undef T
 
@@ -30,8 +27,11 @@ static uint64_t node_step(struct block *b)
 	return CYCLE_NEVER;
 }
 
-static const struct block_class node_class = { .name = "node", .impl = "c", .size = sizeof(struct node),
-					       .fields = node_fields, .step = node_step };
+static const struct block_class node_class = { .name = "node",
+					       .impl = "c",
+					       .size = sizeof(struct node),
+					       .fields = node_fields,
+					       .step = node_step };
 static const struct block_class *const classes[] = { &node_class, NULL };
 
 static void add_reads_parameters_from_configuration(void)
@@ -61,7 +61,8 @@ static void add_reads_parameters_from_configuration(void)
 static void add_refuses_what_is_out_of_range_or_not_built_in(void)
 {
 	static const char *const set[] = { "node.size=17", "node.impl=rtl", "node.impl=vhdl" };
-	static const char *const said[] = { "1 to 16", "no implementation 'rtl'", "must be c or rtl" };
+	static const char *const said[] = { "1 to 16", "no implementation 'rtl'",
+					    "must be c or rtl" };
 
 	for (size_t i = 0; i < ARRAY_LEN(set); i++) {
 		struct config cfg;
@@ -71,7 +72,8 @@ static void add_refuses_what_is_out_of_range_or_not_built_in(void)
 		config_init(&cfg);
 		sim_init(&s, 1);
 		config_set(&cfg, set[i], &e);
-		CU_ASSERT_PTR_NULL(netlist_add(&s, classes, "node", "a", &cfg, 250000000, NULL, &e));
+		CU_ASSERT_PTR_NULL(
+			netlist_add(&s, classes, "node", "a", &cfg, 250000000, NULL, &e));
 		CU_ASSERT_PTR_NOT_NULL(strstr(e.text, said[i]));
 		sim_destroy(&s);
 		config_destroy(&cfg);
@@ -105,7 +107,8 @@ static void finish_names_the_port_that_is_open(void)
 
 CU_TestInfo test_netlist_tests[] = {
 	{ "add_reads_parameters_from_configuration", add_reads_parameters_from_configuration },
-	{ "add_refuses_what_is_out_of_range_or_not_built_in", add_refuses_what_is_out_of_range_or_not_built_in },
+	{ "add_refuses_what_is_out_of_range_or_not_built_in",
+	  add_refuses_what_is_out_of_range_or_not_built_in },
 	{ "finish_names_the_port_that_is_open", finish_names_the_port_that_is_open },
 	CU_TEST_INFO_NULL,
 };

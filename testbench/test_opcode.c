@@ -65,8 +65,8 @@ static const struct {
 	const char *name;
 	unsigned bytes;
 } xeths[X_COUNT] = {
-	{ "xrceth", 4 }, { "rdeth", 4 }, { "deth", 8 }, { "feth", 4 }, { "reth", 16 },
-	{ "aeth", 4 }, { "atomiceth", 28 }, { "atomicack", 8 }, { "imm", 4 }, { "ieth", 4 },
+	{ "xrceth", 4 }, { "rdeth", 4 },      { "deth", 8 },      { "feth", 4 }, { "reth", 16 },
+	{ "aeth", 4 },   { "atomiceth", 28 }, { "atomicack", 8 }, { "imm", 4 },  { "ieth", 4 },
 };
 
 /*
@@ -152,10 +152,11 @@ static void opcode_payload_limits_follow_rules(void)
 	for (unsigned i = 0; i < sizeof(spec) / sizeof(spec[0]); i++)
 		for (unsigned k = 0; k < sizeof(lens) / sizeof(lens[0]); k++) {
 			uint32_t n = lens[k];
-			bool want = spec[i].payload[0] == '=' ? n == 256 :
-				    spec[i].payload[0] == '1' ? n >= 1 && n <= 256 :
-				    spec[i].payload[0] == '0' ? n <= 256 :
-				    spec[i].payload[0] == '8' ? n == 8 : n == 0;
+			bool want = spec[i].payload[0] == '='   ? n == 256
+				    : spec[i].payload[0] == '1' ? n >= 1 && n <= 256
+				    : spec[i].payload[0] == '0' ? n <= 256
+				    : spec[i].payload[0] == '8' ? n == 8
+								: n == 0;
 			unsigned base = spec[i].transports[0] == 'D' ? 0x40 : 0;
 
 			CU_ASSERT_EQUAL(opcode_len_ok(&opcode_info[base | spec[i].op], n, 256),

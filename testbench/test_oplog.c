@@ -179,9 +179,8 @@ static void rows_of_one_time_come_in_order_of_host_and_qp(void)
 	oplog_destroy(l);
 }
 
-static const char text_trace[] =
-	"rnicsim-trace 1\nhost h0\nhost h1\nqp h0 q0 type=RC peer=h1.q0\n"
-	"qp h1 q0 type=RC peer=h0.q0\n";
+static const char text_trace[] = "rnicsim-trace 1\nhost h0\nhost h1\nqp h0 q0 type=RC peer=h1.q0\n"
+				 "qp h1 q0 type=RC peer=h0.q0\n";
 
 static void csv_holds_rows_and_sums(void)
 {
@@ -212,7 +211,7 @@ static void csv_holds_rows_and_sums(void)
 	oplog_row(l, op)->bytes = 77;
 	oplog_close(l, op, WC_WR_FLUSH_ERR, 7000);
 	oplog_flush(l);
-	CU_ASSERT_PTR_NULL(tb_read(tb_path("ops.csv")));	/* nothing half-written */
+	CU_ASSERT_PTR_NULL(tb_read(tb_path("ops.csv"))); /* nothing half-written */
 	CU_ASSERT_TRUE(oplog_csv_commit(&csv, &e));
 	ops = tb_read(tb_path("ops.csv"));
 	recvs = tb_read(tb_path("recvs.csv"));

@@ -51,7 +51,8 @@ static void outfile_impossible_place_is_a_mistake(void)
 	struct err e = { 0 }, f = { 0 };
 
 	CU_ASSERT_FALSE(outfile_open(&o, "no/such/dir/x.json", &e));
-	CU_ASSERT_STRING_EQUAL(e.text, "no/such/dir/x.json: cannot write: No such file or directory");
+	CU_ASSERT_STRING_EQUAL(e.text,
+			       "no/such/dir/x.json: cannot write: No such file or directory");
 	CU_ASSERT_FALSE(outfile_open(&o, "/tmp", &f));
 	CU_ASSERT_STRING_EQUAL(f.text, "/tmp: cannot write: is a directory");
 }

@@ -31,16 +31,16 @@ static void add_xeth(struct packet *p, enum xeth x, const uint8_t *from)
 		packet_add_##name(p, &h); \
 		break; \
 	}
-	CASE(X_XRCETH, xrceth)
-	CASE(X_RDETH, rdeth)
-	CASE(X_DETH, deth)
-	CASE(X_FETH, feth)
-	CASE(X_RETH, reth)
-	CASE(X_AETH, aeth)
-	CASE(X_ATOMICETH, atomiceth)
-	CASE(X_ATOMICACK, atomicack)
-	CASE(X_IMMDT, immdt)
-	CASE(X_IETH, ieth)
+		CASE(X_XRCETH, xrceth)
+		CASE(X_RDETH, rdeth)
+		CASE(X_DETH, deth)
+		CASE(X_FETH, feth)
+		CASE(X_RETH, reth)
+		CASE(X_AETH, aeth)
+		CASE(X_ATOMICETH, atomiceth)
+		CASE(X_ATOMICACK, atomicack)
+		CASE(X_IMMDT, immdt)
+		CASE(X_IETH, ieth)
 #undef CASE
 	default:
 		break;
@@ -251,7 +251,7 @@ static void parse_each_broken_field_has_its_reason(void)
 	CU_ASSERT_EQUAL(drop_after(p, 14, 0x50), DROP_IP);
 	CU_ASSERT_EQUAL(drop_after(p, 20, 6), DROP_IP);
 	CU_ASSERT_EQUAL(drop_after(p, 56, 0x13), DROP_PORT);
-	CU_ASSERT_EQUAL(drop_after(p, 59, 0), DROP_SHORT);	/* UDP length */
+	CU_ASSERT_EQUAL(drop_after(p, 59, 0), DROP_SHORT); /* UDP length */
 	CU_ASSERT_EQUAL(drop_after(p, v.l4, 0x1f), DROP_OPCODE);
 	CU_ASSERT_EQUAL(drop_after(p, v.l4 + 1u, 1), DROP_TVER);
 	CU_ASSERT_EQUAL(drop_after(p, v.l4, IB_ACKNOWLEDGE), DROP_LENGTH);
@@ -267,9 +267,9 @@ static void parse_each_broken_field_has_its_reason(void)
 	pkt_bench_init(&b, ENCAP_IPV4);
 	pkt_build(p, &b, 0, IB_RC | IB_SEND_ONLY, 5, 10);
 	CU_ASSERT_EQUAL(packet_parse(p, &v), DROP_NONE);
-	CU_ASSERT_EQUAL(drop_after(p, 14, 0x46), DROP_IP);		/* options */
-	CU_ASSERT_EQUAL(drop_after(p, 20, 0x20), DROP_IP);		/* more fragments */
-	CU_ASSERT_EQUAL(drop_after(p, 24, 0x55), DROP_IP);		/* header checksum */
+	CU_ASSERT_EQUAL(drop_after(p, 14, 0x46), DROP_IP); /* options */
+	CU_ASSERT_EQUAL(drop_after(p, 20, 0x20), DROP_IP); /* more fragments */
+	CU_ASSERT_EQUAL(drop_after(p, 24, 0x55), DROP_IP); /* header checksum */
 	free(p);
 }
 
@@ -284,16 +284,16 @@ static void parse_broken_lrh_or_grh_has_its_reason(void)
 	CU_ASSERT_EQUAL(packet_parse(p, &v), DROP_NONE);
 	CU_ASSERT_EQUAL(v.encap, ENCAP_IB_GRH);
 	CU_ASSERT_EQUAL(v.l4, 48);
-	CU_ASSERT_EQUAL(drop_after(p, 0, 0x01), DROP_LRH);		/* link version */
-	CU_ASSERT_EQUAL(drop_after(p, 0, 0xf0), DROP_NONE);		/* any virtual lane */
-	CU_ASSERT_EQUAL(drop_after(p, 1, 0x50), DROP_LRH);		/* raw: no transport */
-	CU_ASSERT_EQUAL(drop_after(p, 1, 0x51), DROP_LRH);		/* raw: IPv6 */
+	CU_ASSERT_EQUAL(drop_after(p, 0, 0x01), DROP_LRH);  /* link version */
+	CU_ASSERT_EQUAL(drop_after(p, 0, 0xf0), DROP_NONE); /* any virtual lane */
+	CU_ASSERT_EQUAL(drop_after(p, 1, 0x50), DROP_LRH);  /* raw: no transport */
+	CU_ASSERT_EQUAL(drop_after(p, 1, 0x51), DROP_LRH);  /* raw: IPv6 */
 	CU_ASSERT_EQUAL(drop_after(p, 5, (uint8_t)(p->data[5] + 1)), DROP_SHORT); /* a word more */
 	CU_ASSERT_EQUAL(drop_after(p, 5, (uint8_t)(p->data[5] - 1)), DROP_SHORT); /* a word less */
 	/* reserved bits */
 	CU_ASSERT_EQUAL(drop_after(p, 4, (uint8_t)(0xf8 | p->data[4])), DROP_NONE);
-	CU_ASSERT_EQUAL(drop_after(p, 8, 0x40), DROP_GRH);		/* IP version */
-	CU_ASSERT_EQUAL(drop_after(p, 14, 17), DROP_GRH);		/* not a BTH */
+	CU_ASSERT_EQUAL(drop_after(p, 8, 0x40), DROP_GRH); /* IP version */
+	CU_ASSERT_EQUAL(drop_after(p, 14, 17), DROP_GRH);  /* not a BTH */
 	CU_ASSERT_EQUAL(drop_after(p, 13, p->data[13] + 4u), DROP_SHORT);
 	/* InfiniBand pads nothing */
 	p->len++;
@@ -358,19 +358,27 @@ static void parse_truncated_packet_is_short(void)
 
 /* Bits of a packet of each encapsulation that neither its checks nor its ICRC see. */
 static const struct {
-	uint16_t first, n;	/* bits */
+	uint16_t first, n; /* bits */
 } blind[ENCAPS][8] = {
 	/* MAC addresses; TOS, TTL with checksum together only; UDP checksum; BTH byte 4 */
 	[ENCAP_IPV4] = { { 0, 96 }, { 8 * 40, 16 }, { 8 * 46, 8 } },
 	/* MAC addresses; traffic class, flow label; hop limit; UDP checksum */
-	[ENCAP_IPV6] = { { 0, 96 }, { 8 * 14 + 4, 28 }, { 8 * 21, 8 }, { 8 * 60, 16 },
+	[ENCAP_IPV6] = { { 0, 96 },
+			 { 8 * 14 + 4, 28 },
+			 { 8 * 21, 8 },
+			 { 8 * 60, 16 },
 			 { 8 * 66, 8 } },
 	[ENCAP_ROCE1] = { { 0, 96 }, { 8 * 14 + 4, 28 }, { 8 * 21, 8 }, { 8 * 58, 8 } },
 	/* virtual lane; the VCRC is the port's */
 	[ENCAP_IB] = { { 0, 4 }, { 8 * 12, 8 } },
 	/* the LRH's lane, level, reserved bits and LIDs too */
-	[ENCAP_IB_GRH] = { { 0, 4 }, { 8, 6 }, { 16, 16 + 5 }, { 48, 16 }, { 8 * 8 + 4, 28 },
-			   { 8 * 15, 8 }, { 8 * 52, 8 } },
+	[ENCAP_IB_GRH] = { { 0, 4 },
+			   { 8, 6 },
+			   { 16, 16 + 5 },
+			   { 48, 16 },
+			   { 8 * 8 + 4, 28 },
+			   { 8 * 15, 8 },
+			   { 8 * 52, 8 } },
 };
 
 static bool is_blind(enum encap e, unsigned bit)

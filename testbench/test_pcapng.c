@@ -97,8 +97,8 @@ static void packets_are_sorted_by_stamp_interface_and_direction(void)
 
 	w = start(path);
 	for (unsigned i = 0; i < ARRAY_LEN(in); i++)
-		pcapng_packet(w, 1, in[i][1], in[i][2] ? PCAPNG_TX : PCAPNG_RX, in[i][0],
-			      bytes, 60, 60);
+		pcapng_packet(w, 1, in[i][1], in[i][2] ? PCAPNG_TX : PCAPNG_RX, in[i][0], bytes, 60,
+			      60);
 	finish(w);
 	pcapng_read(&r, path);
 	CU_ASSERT_EQUAL_FATAL(r.packets, ARRAY_LEN(in));

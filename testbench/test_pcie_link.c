@@ -11,7 +11,7 @@
 extern const struct block_class pcie_link_class;
 
 #define MAX_SIZE 4097u
-#define CYC_PS 4000u	/* the bench's clock */
+#define CYC_PS 4000u /* the bench's clock */
 
 struct bench {
 	struct tb t;
@@ -62,8 +62,9 @@ static unsigned count_wrong(uint8_t kind, uint64_t mps, uint64_t hdr_cpl)
 		const char *stat = kind == TLP_CPLD ? "down_payload_read_b" : "up_payload_read_b";
 		uint64_t now;
 
-		tb_send(kind == TLP_CPLD ? e.down_in : e.up_in, &(struct tlp){
-			.addr = 4096, .len = s, .kind = kind, .cls = DMA_PAYLOAD_READ });
+		tb_send(kind == TLP_CPLD ? e.down_in : e.up_in,
+			&(struct tlp){
+				.addr = 4096, .len = s, .kind = kind, .cls = DMA_PAYLOAD_READ });
 		tb_run(&e.t);
 		now = tb_stat(&e.t, stat);
 		wrong += now - before != closed_form(kind, s, mps, hdr_cpl);
@@ -118,8 +119,8 @@ static void pcie_link_completions_end_at_rcb(void)
 		for (uint32_t len = 1; len < 600; len += 37) {
 			uint64_t now;
 
-			tb_send(e.down_in, &(struct tlp){ .addr = a, .len = len,
-							  .kind = TLP_CPLD });
+			tb_send(e.down_in,
+				&(struct tlp){ .addr = a, .len = len, .kind = TLP_CPLD });
 			tb_run(&e.t);
 			now = tb_stat(&e.t, "down_cpld");
 			CU_ASSERT_EQUAL(now - before, slow_completions(a, len, 128, 64));
@@ -159,12 +160,9 @@ static void pcie_link_rate_is_exact(void)
 		const char *gen, *lanes, *efficiency;
 		uint64_t ps;
 	} want[] = {
-		{ "1", "1", "10000", 1120000000 },
-		{ "2", "4", "10000", 140000000 },
-		{ "3", "8", "10000", 35546875 },
-		{ "4", "8", "10000", 17773437 },
-		{ "5", "4", "10000", 17773437 },
-		{ "6", "2", "10000", 18983050 },
+		{ "1", "1", "10000", 1120000000 }, { "2", "4", "10000", 140000000 },
+		{ "3", "8", "10000", 35546875 },   { "4", "8", "10000", 17773437 },
+		{ "5", "4", "10000", 17773437 },   { "6", "2", "10000", 18983050 },
 		{ "3", "8", "9185", 38701007 },
 	};
 
@@ -190,7 +188,8 @@ static void pcie_link_train_arrives_after_its_last_byte(void)
 
 static struct tlp random_tlp(struct rng *r, uint32_t number, bool is_up)
 {
-	struct tlp t = { .addr = rng_below(r, 1 << 20), .len = 1 + (uint32_t)rng_below(r, 600),
+	struct tlp t = { .addr = rng_below(r, 1 << 20),
+			 .len = 1 + (uint32_t)rng_below(r, 600),
 			 .tag = (uint16_t)number };
 
 	t.kind = rng_below(r, 3) == 0 ? TLP_MWR : is_up ? TLP_MRD : TLP_CPLD;
@@ -246,13 +245,14 @@ static void pcie_link_random_trains_keep_order(void)
 	}
 }
 
-#define TEST(f) { #f, f }
-CU_TestInfo test_pcie_link_tests[] = {
-	TEST(pcie_link_bytes_match_closed_form),
-	TEST(pcie_link_wrong_header_size_is_caught),
-	TEST(pcie_link_completions_end_at_rcb),
-	TEST(pcie_link_rate_is_exact),
-	TEST(pcie_link_train_arrives_after_its_last_byte),
-	TEST(pcie_link_random_trains_keep_order),
-	CU_TEST_INFO_NULL
-};
+#define TEST(f) \
+	{ \
+#f, f \
+	}
+CU_TestInfo test_pcie_link_tests[] = { TEST(pcie_link_bytes_match_closed_form),
+				       TEST(pcie_link_wrong_header_size_is_caught),
+				       TEST(pcie_link_completions_end_at_rcb),
+				       TEST(pcie_link_rate_is_exact),
+				       TEST(pcie_link_train_arrives_after_its_last_byte),
+				       TEST(pcie_link_random_trains_keep_order),
+				       CU_TEST_INFO_NULL };

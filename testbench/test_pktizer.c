@@ -31,11 +31,11 @@ struct bench {
 	struct tb_dma dma;
 	struct pool *wqes;
 	uint8_t mem[MEM_BYTES];
-	struct tx_job job[MAX_JOBS];	/* by tag */
+	struct tx_job job[MAX_JOBS]; /* by tag */
 	uint32_t n_jobs;
 	/* packets taken: copies, in order */
 	uint8_t *bytes;
-	uint32_t *at;			/* offsets in 'bytes' of struct packet */
+	uint32_t *at; /* offsets in 'bytes' of struct packet */
 	uint32_t n_pkt, used;
 };
 
@@ -72,9 +72,13 @@ static void set_qps(struct bench *e)
 		struct port_addr from = e->nic.addr, peer = to;
 
 		from.is_v6 = peer.is_v6 = i == QPI_V6;
-		e->qp[i] = (struct qp_attr){
-			.qpn = QPN + i, .dest_qpn = DEST_QPN + i, .mtu = MTU, .pd = 3,
-			.pkey = 0xffff, .qkey = 0x11111111, .type = types[i] };
+		e->qp[i] = (struct qp_attr){ .qpn = QPN + i,
+					     .dest_qpn = DEST_QPN + i,
+					     .mtu = MTU,
+					     .pd = 3,
+					     .pkey = 0xffff,
+					     .qkey = 0x11111111,
+					     .type = types[i] };
 		packet_template(&e->qp[i], &from, &peer, &path);
 	}
 }
@@ -103,7 +107,7 @@ static void bench_start(struct bench *e, const char *const *sets, uint32_t max_d
 	e->pkt = tb_sink_react(&e->t, "pkt", on_pkt, e);
 	e->wqes = pool_create(&e->req_job->b, MAX_JOBS, 1024);
 	tb_start(&e->t);
-	e->req_job->b.now_ps = 1;	/* buffers are taken before the run */
+	e->req_job->b.now_ps = 1; /* buffers are taken before the run */
 }
 
 static void bench_end(struct bench *e)
@@ -324,7 +328,7 @@ static void send_all_lengths(struct bench *e, struct tx_job j, uint32_t step)
 		j.len = j.dma_len = len;
 		j.psn = (0xfffff0 + len) & 0xffffff;
 		put_segments(e, &j, len, 1 + len % 4);
-		buf_ref(&e->t.sim, j.buf);	/* the reference needs it */
+		buf_ref(&e->t.sim, j.buf); /* the reference needs it */
 		send_job(e, &j);
 	}
 }
@@ -337,15 +341,23 @@ static void release_wqes(struct bench *e)
 }
 
 static const struct tx_job write_job = {
-	.raddr = 0x1122334455667788ull, .rkey = 0xcafe0001, .imm = 0x01020304, .qpi = QPI_RC,
-	.kind = JOB_WRITE, .is_first = 1, .is_last = 1, .solicited = 1,
+	.raddr = 0x1122334455667788ull,
+	.rkey = 0xcafe0001,
+	.imm = 0x01020304,
+	.qpi = QPI_RC,
+	.kind = JOB_WRITE,
+	.is_first = 1,
+	.is_last = 1,
+	.solicited = 1,
 };
 
 static void pktizer_every_length_equals_reference(void)
 {
-	static const struct { uint8_t kind, has_imm, qpi; } kinds[] = {
-		{ JOB_WRITE, 0, QPI_RC }, { JOB_WRITE, 1, QPI_V6 }, { JOB_SEND, 0, QPI_UC },
-		{ JOB_SEND, 1, QPI_RC }, { JOB_SEND_INV, 1, QPI_RC }, { JOB_WRITE, 1, QPI_UC },
+	static const struct {
+		uint8_t kind, has_imm, qpi;
+	} kinds[] = {
+		{ JOB_WRITE, 0, QPI_RC }, { JOB_WRITE, 1, QPI_V6 },    { JOB_SEND, 0, QPI_UC },
+		{ JOB_SEND, 1, QPI_RC },  { JOB_SEND_INV, 1, QPI_RC }, { JOB_WRITE, 1, QPI_UC },
 	};
 
 	for (unsigned k = 0; k < ARRAY_LEN(kinds); k++) {
@@ -388,9 +400,12 @@ static void pktizer_any_stalls_equal_reference(void)
 	char in[64], out[64];
 
 	for (unsigned k = 0; k < 32; k++) {
-		const char *sets[] = { in, out,
+		const char *sets[] = { in,
+				       out,
 				       k < 16 ? "pktizer.inflight=1" : "pktizer.inflight=7",
-				       "pktizer.req_packets=3", "pktizer.rsp_packets=2", NULL };
+				       "pktizer.req_packets=3",
+				       "pktizer.rsp_packets=2",
+				       NULL };
 		struct tx_job j = write_job;
 		struct bench e;
 
@@ -398,10 +413,15 @@ static void pktizer_any_stalls_equal_reference(void)
 		bench_start(&e, sets, 60);
 		send_all_lengths(&e, write_job, 53);
 		for (uint32_t len = 0; len <= 3 * MTU + 1; len += 67) {
-			j = (struct tx_job){
-				.kind = JOB_READ_RSP, .raddr = BASE + len, .rkey = 5, .len = len,
-				.psn = len, .msn = 77, .syndrome = 0x1f, .is_first = 1,
-				.is_last = 1 };
+			j = (struct tx_job){ .kind = JOB_READ_RSP,
+					     .raddr = BASE + len,
+					     .rkey = 5,
+					     .len = len,
+					     .psn = len,
+					     .msn = 77,
+					     .syndrome = 0x1f,
+					     .is_first = 1,
+					     .is_last = 1 };
 			send_job(&e, &j);
 		}
 		tb_run(&e.t);
@@ -443,7 +463,7 @@ static void pktizer_runs_of_one_message_continue_it(void)
 	buf_ref(&e.t.sim, j.buf);
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_pkt, 9);
-	CU_ASSERT(got(&e, 6)->is_msg_first);	/* a pass begins */
+	CU_ASSERT(got(&e, 6)->is_msg_first); /* a pass begins */
 	((struct packet *)(void *)(e.bytes + e.at[6]))->is_msg_first = false;
 	CU_ASSERT_EQUAL(differences(&e, false, MTU), 0);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "retry_packets"), 3);
@@ -482,12 +502,17 @@ static void pktizer_requests_without_payload_equal_reference(void)
 
 	bench_start(&e, NULL, 0);
 	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
-		struct tx_job j = {
-			.kind = kinds[i], .raddr = 0x0102030405060708ull, .rkey = 0x99,
-			.psn = 0xffffff, .swap_add = 0xf0e0d0c0b0a09080ull,
-			.compare = 0x1111222233334444ull,
-			.dma_len = kinds[i] == JOB_READ_REQ ? 1u << 31 : 0, .msn = 0x123456,
-			.syndrome = 0x05, .is_first = 1, .is_last = 1 };
+		struct tx_job j = { .kind = kinds[i],
+				    .raddr = 0x0102030405060708ull,
+				    .rkey = 0x99,
+				    .psn = 0xffffff,
+				    .swap_add = 0xf0e0d0c0b0a09080ull,
+				    .compare = 0x1111222233334444ull,
+				    .dma_len = kinds[i] == JOB_READ_REQ ? 1u << 31 : 0,
+				    .msn = 0x123456,
+				    .syndrome = 0x05,
+				    .is_first = 1,
+				    .is_last = 1 };
 
 		send_job(&e, &j);
 	}
@@ -519,8 +544,12 @@ static void send_long(struct bench *e, uint32_t qpi, uint32_t packets)
 
 static void pktizer_ack_req_follows_parameter(void)
 {
-	static const struct { const char *set; uint32_t first; } cases[] = {
-		{ "pktizer.ack_req_every=65", 65 }, { "pktizer.ack_req_every=0", NO_LIMIT },
+	static const struct {
+		const char *set;
+		uint32_t first;
+	} cases[] = {
+		{ "pktizer.ack_req_every=65", 65 },
+		{ "pktizer.ack_req_every=0", NO_LIMIT },
 		{ "pktizer.ack_req_every=3", 3 },
 	};
 
@@ -540,7 +569,7 @@ static void pktizer_ack_req_follows_parameter(void)
 			CU_ASSERT_EQUAL(got(&e, i)->data[got(&e, i)->l4 + 1] & 0x40, 0);
 			since = want ? 0 : since + 1;
 		}
-		CU_ASSERT(!ack_req(&e, 150) && !ack_req(&e, 152));	/* UC */
+		CU_ASSERT(!ack_req(&e, 150) && !ack_req(&e, 152)); /* UC */
 		bench_end(&e);
 	}
 }
@@ -562,7 +591,7 @@ static void pktizer_payload_error_drops_rest_of_job_only(void)
 		put_be((uint8_t *)buf_data(&e.t.sim, j.buf) + 40, 8, BASE + i * 4096);
 		send_job(&e, &j);
 	}
-	e.dma.fail_at = BASE + 3 * 4096 + 4 * MTU + 9;	/* packet 4 of job 3 */
+	e.dma.fail_at = BASE + 3 * 4096 + 4 * MTU + 9; /* packet 4 of job 3 */
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(e.req_done->n_received, 8);
 	for (uint32_t i = 0; i < e.req_done->n_received; i++) {
@@ -587,9 +616,12 @@ static void pktizer_output_is_shared_packet_by_packet(void)
 
 	bench_start(&e, (const char *[]){ "pktizer.width=16", NULL }, 0);
 	send_long(&e, QPI_RC, 40);
-	send_job(&e, &(struct tx_job){
-		.kind = JOB_READ_RSP, .raddr = BASE, .len = 40 * MTU, .is_first = 1, .is_last = 1,
-		.syndrome = 0x1f });
+	send_job(&e, &(struct tx_job){ .kind = JOB_READ_RSP,
+				       .raddr = BASE,
+				       .len = 40 * MTU,
+				       .is_first = 1,
+				       .is_last = 1,
+				       .syndrome = 0x1f });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL_FATAL(e.n_pkt, 80);
 	for (uint32_t i = 0; i < 40; i++)
@@ -606,9 +638,15 @@ static void pktizer_output_is_shared_packet_by_packet(void)
  */
 static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 {
-	struct tx_job j = {
-		.qpi = QPI_UD, .kind = JOB_SEND, .is_first = 1, .is_last = 1, .has_imm = 1,
-		.imm = 0xabc, .seg_off = 64, .is_inline = 1, .len = 5 };
+	struct tx_job j = { .qpi = QPI_UD,
+			    .kind = JOB_SEND,
+			    .is_first = 1,
+			    .is_last = 1,
+			    .has_imm = 1,
+			    .imm = 0xabc,
+			    .seg_off = 64,
+			    .is_inline = 1,
+			    .len = 5 };
 	struct packet_view v;
 	struct bench e;
 	uint8_t *av;
@@ -625,9 +663,12 @@ static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 	av[27] = 33;
 	put_be(av + 42, 6, 0xffff0a000005ull);
 	send_job(&e, &j);
-	j = (struct tx_job){
-		.qpi = QPI_XRC, .kind = JOB_WRITE, .is_first = 1, .is_last = 1, .raddr = 8,
-		.dma_len = 0 };
+	j = (struct tx_job){ .qpi = QPI_XRC,
+			     .kind = JOB_WRITE,
+			     .is_first = 1,
+			     .is_last = 1,
+			     .raddr = 8,
+			     .dma_len = 0 };
 	j.buf = pool_alloc(e.wqes);
 	put_be((uint8_t *)buf_data(&e.t.sim, j.buf) + 16, 4, 0x345);
 	send_job(&e, &j);
@@ -637,8 +678,8 @@ static void pktizer_datagram_and_xrc_headers_come_from_wqe(void)
 	CU_ASSERT(packet_icrc_ok(got(&e, 0), &v));
 	CU_ASSERT_EQUAL(v.bth.opcode, 0x65);
 	CU_ASSERT_EQUAL(v.bth.destqp, 0x42);
-	CU_ASSERT_EQUAL(got(&e, 0)->data[5], 0x77);	/* destination MAC */
-	CU_ASSERT_EQUAL(got(&e, 0)->data[14 + 19], 5);	/* destination IPv4 10.0.0.5 */
+	CU_ASSERT_EQUAL(got(&e, 0)->data[5], 0x77);    /* destination MAC */
+	CU_ASSERT_EQUAL(got(&e, 0)->data[14 + 19], 5); /* destination IPv4 10.0.0.5 */
 	CU_ASSERT_EQUAL(got(&e, 0)->data[14 + 8], 33);
 	CU_ASSERT_EQUAL(load_be32(got(&e, 0)->data + v.l4 - UDP_BYTES) >> 16, 0xd123);
 	CU_ASSERT_EQUAL(load_be32(got(&e, 0)->data + v.xeth), 0x11223344);
@@ -656,8 +697,10 @@ static void pktizer_qkey_with_its_high_bit_is_the_qps_own(void)
 	const struct qp_attr qp = { .type = QP_UD, .qpn = 5, .qkey = 0x77, .mtu = 256 };
 	const struct tx_job j = { .kind = JOB_SEND, .is_first = 1, .is_last = 1 };
 	const struct pkt_place at = { .is_first = true, .is_last = true };
-	static const uint32_t keys[][3] = {	/* in the WQE, sent, sent by soft-RoCE */
-		{ 0x80010000, 0x77, 0x80010000 }, { 0x7fffffff, 0x7fffffff, 0x7fffffff },
+	static const uint32_t keys[][3] = {
+		/* in the WQE, sent, sent by soft-RoCE */
+		{ 0x80010000, 0x77, 0x80010000 },
+		{ 0x7fffffff, 0x7fffffff, 0x7fffffff },
 	};
 	uint8_t wqe[64] = { 0 }, space[512] __attribute__((aligned(8)));
 	struct packet *p = (struct packet *)(void *)space;
@@ -687,9 +730,11 @@ static void pktizer_step_order_changes_nothing(void)
 		e.t.sim.every_cycle = k == 1;
 		e.t.sim.order = k == 2 ? ORDER_REVERSED : k == 3 ? ORDER_SHUFFLED : ORDER_FORWARD;
 		send_all_lengths(&e, write_job, 31);
-		send_job(&e, &(struct tx_job){
-			.kind = JOB_READ_RSP, .raddr = BASE, .len = 40 * MTU, .is_first = 1,
-			.is_last = 1 });
+		send_job(&e, &(struct tx_job){ .kind = JOB_READ_RSP,
+					       .raddr = BASE,
+					       .len = 40 * MTU,
+					       .is_first = 1,
+					       .is_last = 1 });
 		tb_run_for(&e.t, 30000);
 		CU_ASSERT_EQUAL(differences(&e, false, MTU), 0);
 		CU_ASSERT_EQUAL(differences(&e, true, MTU), 0);

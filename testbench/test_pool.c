@@ -47,8 +47,12 @@ static uint64_t holder_step(struct block *b)
 	return b->cycle + 1;
 }
 
-static const struct block_class holder_class = { .name = "holder", .impl = "c", .size = sizeof(struct holder),
-						 .fields = holder_fields, .build = holder_build, .step = holder_step };
+static const struct block_class holder_class = { .name = "holder",
+						 .impl = "c",
+						 .size = sizeof(struct holder),
+						 .fields = holder_fields,
+						 .build = holder_build,
+						 .step = holder_step };
 static const struct block_class *const classes[] = { &holder_class, NULL };
 
 static struct holder *start(struct sim *s, struct config *cfg)
@@ -100,8 +104,8 @@ static void buf_lives_until_its_last_reference(void)
 	CU_ASSERT_EQUAL(h->pool->in_use, 2);
 	buf_unref(&h->b, a);
 	CU_ASSERT_EQUAL(h->pool->in_use, 1);
-	pool_alloc(h->pool);	/* the third, never used */
-	CU_ASSERT_FALSE(pool_can_alloc(h->pool));	/* 'a' came back at this very edge */
+	pool_alloc(h->pool);                      /* the third, never used */
+	CU_ASSERT_FALSE(pool_can_alloc(h->pool)); /* 'a' came back at this very edge */
 	h->b.now_ps++;
 	CU_ASSERT_TRUE(pool_can_alloc(h->pool));
 	CU_ASSERT_EQUAL(pool_alloc(h->pool), a);
@@ -110,7 +114,8 @@ static void buf_lives_until_its_last_reference(void)
 }
 
 CU_TestInfo test_pool_tests[] = {
-	{ "pool_empty_is_back_pressure_and_wakes_its_owner", pool_empty_is_back_pressure_and_wakes_its_owner },
+	{ "pool_empty_is_back_pressure_and_wakes_its_owner",
+	  pool_empty_is_back_pressure_and_wakes_its_owner },
 	{ "buf_lives_until_its_last_reference", buf_lives_until_its_last_reference },
 	CU_TEST_INFO_NULL,
 };

@@ -83,10 +83,13 @@ static void random_traces_with_selective_repeat_end_as_the_reference(void)
 {
 	static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=sr",
 					  "responder.sr_hold=24", NULL };
-	static const char *const adaptive[] = { "requester.recovery=sr", "responder.recovery=sr",
-						"requester.rto=low_high", "requester.bdp_cap=20",
+	static const char *const adaptive[] = { "requester.recovery=sr",
+						"responder.recovery=sr",
+						"requester.rto=low_high",
+						"requester.bdp_cap=20",
 						"requester.react_delay=1us",
-						"responder.nak_delay=2us", NULL };
+						"responder.nak_delay=2us",
+						NULL };
 	static const char *const gbn[] = { "requester.rto=estimated", "requester.rto_max=2ms",
 					   "requester.react_delay=2us", "responder.nak_delay=2us",
 					   NULL };

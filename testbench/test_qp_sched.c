@@ -17,10 +17,10 @@ extern const struct block_class qp_sched_class;
 /* The fetcher's view of one QP, and what it must see next. */
 struct fetch_qp {
 	uint16_t posted, fetched;
-	uint32_t to_post;	/* basic blocks still to be posted */
-	uint32_t wqe_bb;	/* basic blocks a WQE; 0 = 1 to 4 at random */
+	uint32_t to_post; /* basic blocks still to be posted */
+	uint32_t wqe_bb;  /* basic blocks a WQE; 0 = 1 to 4 at random */
 	uint32_t wqe_bytes;
-	uint32_t held;		/* WQEs not given back */
+	uint32_t held; /* WQEs not given back */
 	uint64_t bytes, bb;
 	bool is_fetching;
 };
@@ -35,7 +35,7 @@ struct bench {
 	uint32_t delay;
 	unsigned errors;
 	struct rng rng;
-	bool is_blind;		/* seeded fault: the fetcher forgets to take what it was told */
+	bool is_blind; /* seeded fault: the fetcher forgets to take what it was told */
 };
 
 /* Post up to a ring's worth and ring the doorbell. */
@@ -268,7 +268,7 @@ static void qp_sched_rate_cap_spaces_fetches(void)
 	e.qp[0].rate_bps = 10 * GBPS;
 	e.max_wqe = 1;
 	e.f[0].wqe_bb = e.f[1].wqe_bb = 1;
-	e.f[0].wqe_bytes = e.f[1].wqe_bytes = 5000;	/* 4 us at 10 Gb/s: 1000 cycles */
+	e.f[0].wqe_bytes = e.f[1].wqe_bytes = 5000; /* 4 us at 10 Gb/s: 1000 cycles */
 	start_posting(&e, 50);
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(differences(&e, 50), 0);
@@ -276,7 +276,7 @@ static void qp_sched_rate_cap_spaces_fetches(void)
 		const struct sq_fetch *m = tb_got(e.fetch, i);
 
 		if (m->qpi == 1) {
-			CU_ASSERT(e.fetch->cycle[i] < 1000);	/* not held up by the capped one */
+			CU_ASSERT(e.fetch->cycle[i] < 1000); /* not held up by the capped one */
 			continue;
 		}
 		first = n ? first : e.fetch->cycle[i];

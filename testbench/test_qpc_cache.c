@@ -10,7 +10,11 @@
 
 extern const struct block_class qpc_cache_class;
 
-#define SETS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define SETS(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
 #define QPS 64u
 #define BASE 0x100000ull
 #define CONTEXT 256u
@@ -43,8 +47,11 @@ static void start(const char *const *sets, uint32_t max_delay)
 	tb_init(&e.t, &qpc_cache_class, &e.nic, sets);
 	e.req = tb_source(&e.t, "req");
 	e.rsp = tb_sink(&e.t, "rsp");
-	e.dma = (struct tb_dma){ .rsp = tb_source(&e.t, "fill_rsp"), .mem = e.mem, .base = BASE,
-				 .size = sizeof(e.mem), .max_delay = max_delay };
+	e.dma = (struct tb_dma){ .rsp = tb_source(&e.t, "fill_rsp"),
+				 .mem = e.mem,
+				 .base = BASE,
+				 .size = sizeof(e.mem),
+				 .max_delay = max_delay };
 	rng_seed(&e.dma.rng, "contexts", max_delay);
 	rng_seed(&e.rng, "qpc", max_delay);
 	e.fill = tb_sink_react(&e.t, "fill", tb_dma_react, &e.dma);
@@ -147,7 +154,7 @@ static void cache_replaces_as_an_exact_lru_list_does(void)
 {
 	for (unsigned ways = 1; ways <= 16; ways *= 2)
 		CU_ASSERT(agrees_with_list(ways, ways));
-	CU_ASSERT_FALSE(agrees_with_list(4, 3));	/* the list would notice */
+	CU_ASSERT_FALSE(agrees_with_list(4, 3)); /* the list would notice */
 }
 
 static void hits_are_answered_one_a_cycle(void)

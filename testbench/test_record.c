@@ -101,7 +101,8 @@ static void record_every_form_is_stored(void)
 	CU_ASSERT(parse(text, sizeof(text) - 1, &t, &given, &e));
 	CU_ASSERT_EQUAL(given, (1u << ARRAY_LEN(thing_fields)) - 1);
 	CU_ASSERT_STRING_EQUAL(t.name, "a_1-Z");
-	CU_ASSERT(t.medium == 1000 && t.small == 9 && t.number == UINT32_MAX && t.big == UINT64_MAX);
+	CU_ASSERT(t.medium == 1000 && t.small == 9 && t.number == UINT32_MAX &&
+		  t.big == UINT64_MAX);
 	CU_ASSERT(t.size == 65536 && t.time_ps == 1500000 && t.rate == 25 * GBPS);
 	CU_ASSERT(!t.is_on && t.kind == 1 && t.flags == 6);
 	CU_ASSERT_STRING_EQUAL(t.called, "x:y,z");

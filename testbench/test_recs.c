@@ -63,7 +63,7 @@ static uint32_t heap_against_list(bool fault)
 static void heap_pops_in_order_of_start_then_file(void)
 {
 	CU_ASSERT_EQUAL(heap_against_list(false), 0);
-	CU_ASSERT_NOT_EQUAL(heap_against_list(true), 0);	/* the seeded fault */
+	CU_ASSERT_NOT_EQUAL(heap_against_list(true), 0); /* the seeded fault */
 }
 
 static void slot_is_usable_from_the_next_time_stamp_on(void)

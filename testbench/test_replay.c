@@ -26,32 +26,69 @@ static const char softroce[] = "[nic]\nprofile = softroce\n";
 
 /* Every scenario that nothing disturbed. */
 static const char *const scenarios[] = {
-	"v_rc_write_m256", "v_rc_write_m512", "v_rc_write_m1024", "v_rc_write_m4096",
-	"v_rc_write_imm_m1024", "v_rc_write_ecn", "v_rc_read_m256", "v_rc_read_m1024",
-	"v_rc_read_m2048", "v_rc_read_m4096", "v_rc_reads_d1", "v_rc_reads_d2", "v_rc_reads_d16",
-	"v_rc_send_m256", "v_rc_send_m512", "v_rc_send_m1024", "v_rc_send_m4096",
-	"v_rc_send_imm_m1024", "v_rc_send_tos", "v_rc_v6_send", "v_rc_atomic", "v_rc_sge3",
-	"v_rc_inline", "v_rc_zero", "v_rc_burst", "v_rc_mix_clean", "v_rc_psnwrap",
-	"v_rc_psnwrap_m256", "v_rc_psnwrap_burst", "v_rc_solicited", "v_rc_misaligned_ex",
-	"v_uc_burst", "v_uc_drops", "v_uc_mix_clean", "v_uc_psnwrap", "v_uc_send_imm_m1024",
-	"v_uc_send_m1024", "v_uc_send_m256", "v_uc_sge3", "v_uc_write_imm_m1024",
-	"v_uc_write_m1024", "v_uc_write_m256", "v_ud",
+	"v_rc_write_m256",
+	"v_rc_write_m512",
+	"v_rc_write_m1024",
+	"v_rc_write_m4096",
+	"v_rc_write_imm_m1024",
+	"v_rc_write_ecn",
+	"v_rc_read_m256",
+	"v_rc_read_m1024",
+	"v_rc_read_m2048",
+	"v_rc_read_m4096",
+	"v_rc_reads_d1",
+	"v_rc_reads_d2",
+	"v_rc_reads_d16",
+	"v_rc_send_m256",
+	"v_rc_send_m512",
+	"v_rc_send_m1024",
+	"v_rc_send_m4096",
+	"v_rc_send_imm_m1024",
+	"v_rc_send_tos",
+	"v_rc_v6_send",
+	"v_rc_atomic",
+	"v_rc_sge3",
+	"v_rc_inline",
+	"v_rc_zero",
+	"v_rc_burst",
+	"v_rc_mix_clean",
+	"v_rc_psnwrap",
+	"v_rc_psnwrap_m256",
+	"v_rc_psnwrap_burst",
+	"v_rc_solicited",
+	"v_rc_misaligned_ex",
+	"v_uc_burst",
+	"v_uc_drops",
+	"v_uc_mix_clean",
+	"v_uc_psnwrap",
+	"v_uc_send_imm_m1024",
+	"v_uc_send_m1024",
+	"v_uc_send_m256",
+	"v_uc_sge3",
+	"v_uc_write_imm_m1024",
+	"v_uc_write_m1024",
+	"v_uc_write_m256",
+	"v_ud",
 };
 
 /* perftest and pingpong programs, by traces written from their command lines. */
 static const char *const programs[] = {
-	"pf_send_uc_s1", "pf_send_uc_s64", "pf_send_uc_s1500", "pf_send_uc_s4096",
-	"pf_write_uc_s1", "pf_write_uc_s64", "pf_write_uc_s4096", "pf_send_ud_s1",
-	"pf_send_ud_s8", "pf_send_ud_s64", "pf_send_ud_s256", "pf_send_ud_s4096",
-	"pf_send_lat_ud", "pf_send_srq", "pp_uc", "pp_uc_m512", "pp_srq",
+	"pf_send_uc_s1",     "pf_send_uc_s64",  "pf_send_uc_s1500",
+	"pf_send_uc_s4096",  "pf_write_uc_s1",  "pf_write_uc_s64",
+	"pf_write_uc_s4096", "pf_send_ud_s1",   "pf_send_ud_s8",
+	"pf_send_ud_s64",    "pf_send_ud_s256", "pf_send_ud_s4096",
+	"pf_send_lat_ud",    "pf_send_srq",     "pp_uc",
+	"pp_uc_m512",        "pp_srq",
 };
 
 /* Records that no block carries out yet, and on which packets do not depend: taken out. */
 static const struct {
 	const char *scenario, *record;
 } unmodelled[] = {
-	{ "v_rc_psnwrap", "destroy " }, { "v_rc_psnwrap_m256", "destroy " },
-	{ "v_rc_solicited", "arm " }, { "v_uc_psnwrap", "destroy " },
+	{ "v_rc_psnwrap", "destroy " },
+	{ "v_rc_psnwrap_m256", "destroy " },
+	{ "v_rc_solicited", "arm " },
+	{ "v_uc_psnwrap", "destroy " },
 };
 
 /* ---- one scenario ---- */
@@ -95,8 +132,8 @@ static const char *convert(const char *scenario)
 	const char *in = recorded_file(scenario, "verbs.jsonl"), *out = tb_path("replay.trace");
 	/* what was sent before a receive was posted must be gone by then */
 	bool has_gaps = strcmp(scenario, "v_uc_drops") == 0;
-	char *argv[] = { "trace", "convert", NULL, "-o", (char *)(uintptr_t)out, "--gaps", "25ms",
-			 NULL };
+	char *argv[] = { "trace",  "convert", NULL, "-o", (char *)(uintptr_t)out,
+			 "--gaps", "25ms",    NULL };
 	struct err e = { 0 };
 	int status;
 
@@ -212,8 +249,8 @@ static void replay_recording(const char *name)
 	const char *datagrams[2] = { NULL, strcmp(name, "v_ud") == 0 ? trace : NULL };
 	struct tb_run t;
 
-	tb_run_ok(&t, &(struct tb_run_how){
-		.trace = trace, .ini = softroce, .keep_packets = true });
+	tb_run_ok(&t,
+		  &(struct tb_run_how){ .trace = trace, .ini = softroce, .keep_packets = true });
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t n = compare_memory(&t, ends[i][0], recorded_file(name, ends[i][2]),
 					    datagrams[i]);
@@ -258,7 +295,7 @@ static void programs_replayed_send_the_same_packets(void)
 		if (access(pcap, R_OK) != 0)
 			continue;
 		tb_run_ok(&t, &(struct tb_run_how){
-			.trace = trace, .ini = softroce, .keep_packets = true });
+				      .trace = trace, .ini = softroce, .keep_packets = true });
 		/* this one ended before its last messages were acknowledged */
 		CU_ASSERT_EQUAL(compare_packets(&t, 0, pcap, strcmp(programs[i], "pp_srq") != 0),
 				0);
@@ -275,10 +312,10 @@ static const struct committed {
 	const char *name;
 	bool has_packets;
 } committed[] = {
-	{ "rc_atomic", true },	     { "rc_zero", true },
-	{ "rc_inline", true },	     { "rc_sge3", true },
-	{ "rc_burst", true },	     { "rc_psnwrap_burst", true },
-	{ "rc_v6_send", true },	     { "rc_write_m256", true },
+	{ "rc_atomic", true },       { "rc_zero", true },
+	{ "rc_inline", true },       { "rc_sge3", true },
+	{ "rc_burst", true },        { "rc_psnwrap_burst", true },
+	{ "rc_v6_send", true },      { "rc_write_m256", true },
 	{ "rc_mix_clean", false },   { "rc_read_m1024", false },
 	{ "rc_send_m1024", false },  { "rc_send_imm_m1024", false },
 	{ "rc_write_m1024", false }, { "rc_write_imm_m1024", false },
@@ -302,9 +339,9 @@ static void committed_traces_replayed_hold_and_send_the_same_packets(void)
 	for (size_t i = 0; i < ARRAY_LEN(committed); i++) {
 		struct tb_run t;
 
-		tb_run_ok(&t, &(struct tb_run_how){
-			.trace = TRACE(committed[i].name), .ini = softroce,
-			.keep_packets = committed[i].has_packets });
+		tb_run_ok(&t, &(struct tb_run_how){ .trace = TRACE(committed[i].name),
+						    .ini = softroce,
+						    .keep_packets = committed[i].has_packets });
 		CU_ASSERT(t.expects.n_expects > 0);
 		if (committed[i].has_packets)
 			CU_ASSERT_EQUAL(compare_port(&t, 0, PACKETS(committed[i].name)), 0);
@@ -321,9 +358,10 @@ static uint32_t differences(const char *name, const char *set, char *text)
 	struct tb_run t;
 	uint32_t n;
 
-	tb_run_ok(&t, &(struct tb_run_how){
-		.trace = TRACE(name), .ini = softroce, .keep_packets = true,
-		.sets = (const char *const[]){ set, NULL } });
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = TRACE(name),
+					    .ini = softroce,
+					    .keep_packets = true,
+					    .sets = (const char *const[]){ set, NULL } });
 	replay_of_run(&our, &t, 0);
 	CU_ASSERT_FATAL(replay_record(&rec, PACKETS(name)));
 	n = replay_compare(&rec, &our, text, TEXT);
@@ -412,34 +450,34 @@ static void spoil(struct replay_list *l, unsigned f)
 		n_acks += l->at[i].kind == REPLAY_ACK;
 	last = nth(l, REPLAY_ACK, n_acks - 1);
 	switch (f) {
-	case 0:	/* a PSN */
+	case 0: /* a PSN */
 		flip(request, request->v.l4 + 11u, 0x01, true);
 		break;
-	case 1:	/* a byte of payload */
+	case 1: /* a byte of payload */
 		flip(request, request->v.payload, 0x10, true);
 		break;
-	case 2:	/* the same, and the ICRC not put right */
+	case 2: /* the same, and the ICRC not put right */
 		flip(request, request->v.payload, 0x10, false);
 		break;
-	case 3:	/* destination QP */
+	case 3: /* destination QP */
 		flip(request, request->v.l4 + 7u, 0x02, true);
 		break;
-	case 4:	/* UDP source port */
+	case 4: /* UDP source port */
 		flip(request, request->v.l4 - 7u, 0x04, true);
 		break;
-	case 5:	/* MSN of a response */
+	case 5: /* MSN of a response */
 		flip(response, response->v.xeth + 3u, 0x01, true);
 		break;
-	case 6:	/* MSN of the last ACK */
+	case 6: /* MSN of the last ACK */
 		flip(&l->at[last], l->at[last].v.xeth + 3u, 0x01, true);
 		break;
-	case 7:	/* the last ACK is missing */
+	case 7: /* the last ACK is missing */
 		drop(l, last);
 		break;
-	case 8:	/* a request is missing */
+	case 8: /* a request is missing */
 		drop(l, nth(l, REPLAY_REQUEST, 3));
 		break;
-	case 9:	/* two requests changed places */
+	case 9: /* two requests changed places */
 		swap(l, nth(l, REPLAY_REQUEST, 3), nth(l, REPLAY_REQUEST, 4));
 		break;
 	default:
@@ -458,7 +496,7 @@ static void comparison_of_a_recording_with_itself_finds_each_seeded_fault(void)
 	CU_ASSERT_FATAL(replay_record(&copy, PACKETS("rc_burst")));
 	CU_ASSERT_EQUAL(rec.n, 69);
 	CU_ASSERT_EQUAL(replay_compare(&rec, &copy, text, sizeof(text)), 0);
-	drop(&copy, nth(&copy, REPLAY_ACK, 0));	/* coalesced: allowed */
+	drop(&copy, nth(&copy, REPLAY_ACK, 0)); /* coalesced: allowed */
 	CU_ASSERT_EQUAL(replay_compare(&rec, &copy, text, sizeof(text)), 0);
 	for (unsigned f = 0; f < FAULTS; f++) {
 		replay_free(&copy);
@@ -532,9 +570,10 @@ static void captures_read_by_tshark_and_rdmacrc_are_good(void)
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		tb_run_ok(&t, &(struct tb_run_how){
-			.trace = TRACE(names[i]), .ini = softroce, .pcap = pcap,
-			.keep_packets = true });
+		tb_run_ok(&t, &(struct tb_run_how){ .trace = TRACE(names[i]),
+						    .ini = softroce,
+						    .pcap = pcap,
+						    .keep_packets = true });
 		n = t.n_packets;
 		tb_run_close(&t);
 		CU_ASSERT(tools_accept(pcap, n));
@@ -543,7 +582,10 @@ static void captures_read_by_tshark_and_rdmacrc_are_good(void)
 	CU_ASSERT_FALSE(tools_accept(pcap, n));
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_replay_tests[] = {
 	TEST(recordings_replayed_send_the_same_packets),
 	TEST(programs_replayed_send_the_same_packets),

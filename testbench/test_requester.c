@@ -62,7 +62,7 @@ static void requester_long_message_goes_in_bursts(void)
 	CU_ASSERT_EQUAL(e.cqe->n_received, 0);
 	tbr_ack(&e, 0, 0, 132, ACK_31, 0);
 	tbr_settle(&e);
-	CU_ASSERT_EQUAL(e.cqe->n_received, 0);	/* one packet is still missing */
+	CU_ASSERT_EQUAL(e.cqe->n_received, 0); /* one packet is still missing */
 	tbr_ack(&e, 0, 0, 133, ACK_31, 1);
 	tbr_settle(&e);
 	expect_cqe(0, 0, 0);
@@ -118,7 +118,7 @@ static void requester_window_holds_packets_back(void)
 	expect_job(1, 108, 3 * TBR_MTU, 8 * TBR_MTU, false, false);
 	tbr_ack(&e, 0, 0, 110, ACK_31, 0);
 	tbr_settle(&e);
-	tbr_ack(&e, 0, 0, 119, ACK_31, 1);	/* not sent yet: a ghost */
+	tbr_ack(&e, 0, 0, 119, ACK_31, 1); /* not sent yet: a ghost */
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "ghosts"), 1);
 	expect_job(2, 111, 8 * TBR_MTU, 11 * TBR_MTU, false, false);
@@ -240,7 +240,7 @@ static void requester_credits_limit_sends(void)
 	tbr_post(&e, 0, MLX5_OPCODE_SEND, 8, 0);
 	tbr_post(&e, 0, MLX5_OPCODE_SEND, 8, 0);
 	tbr_settle(&e);
-	CU_ASSERT_EQUAL(e.job->n_received, 9);		/* 31: no limit any more */
+	CU_ASSERT_EQUAL(e.job->n_received, 9); /* 31: no limit any more */
 	tbr_ack(&e, 0, 0, 108, ACK_31, 9);
 	tbr_end(&e);
 }

@@ -8,10 +8,10 @@
 
 #include "testbench/tb_requester.h"
 
-#define POSTS 120u		/* per QP */
-#define SLOT 2048u		/* memory of a WQE */
+#define POSTS 120u /* per QP */
+#define SLOT 2048u /* memory of a WQE */
 #define RUN_CYCLES 3000000u
-#define DELAY 60u		/* cycles to the peer and back */
+#define DELAY 60u /* cycles to the peer and back */
 
 /* A packet that a peer with selective repeat got too early. */
 struct early {
@@ -23,9 +23,9 @@ struct early {
 /* The receive side of one QP. */
 struct peer_qp {
 	struct early early[SACK_WINDOW]; /* by PSN */
-	uint32_t epsn, msn, off; /* off: bytes of the message in progress */
+	uint32_t epsn, msn, off;         /* off: bytes of the message in progress */
 	bool is_nak_sent;
-	uint32_t n_done;	/* CQEs seen */
+	uint32_t n_done;           /* CQEs seen */
 	uint32_t first_psn[POSTS]; /* of each message */
 	uint32_t bytes[POSTS];
 	uint8_t opcode[POSTS];
@@ -36,13 +36,13 @@ struct path {
 	struct peer_qp q[TBR_QPS];
 	struct rng rng;
 	uint64_t loss_ppb, rnr_ppb;
-	uint32_t fault_at;	/* job whose offset is falsified; 0 = none */
+	uint32_t fault_at; /* job whose offset is falsified; 0 = none */
 	uint32_t n_jobs;
 	unsigned wrong;
 	uint64_t n_resent;
-	uint64_t digest;	/* of the cycles and contents of all jobs and completions */
+	uint64_t digest; /* of the cycles and contents of all jobs and completions */
 	bool is_sr;
-	bool is_paced;		/* DMA answers in order: disorder depends on step order */
+	bool is_paced; /* DMA answers in order: disorder depends on step order */
 	bool every_cycle;
 };
 
@@ -82,8 +82,10 @@ static void answer_read(uint64_t cyc, const struct tx_job *j)
 	uint32_t n = psn_count(j->dma_len, TBR_MTU);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint8_t operation = n == 1 ? IB_READ_RSP_ONLY : i == 0 ? IB_READ_RSP_FIRST
-				    : i + 1 == n ? IB_READ_RSP_LAST : IB_READ_RSP_MIDDLE;
+		uint8_t operation = n == 1       ? IB_READ_RSP_ONLY
+				    : i == 0     ? IB_READ_RSP_FIRST
+				    : i + 1 == n ? IB_READ_RSP_LAST
+						 : IB_READ_RSP_MIDDLE;
 		uint32_t len = i + 1 == n ? j->dma_len - i * TBR_MTU : TBR_MTU;
 
 		if (!is_lost())
@@ -225,7 +227,7 @@ static void take_cqe(struct tb *t, struct tb_port *p, const void *msg)
 /* Post POSTS messages to each QP; PSNs follow from the lengths. */
 static void post_all(void)
 {
-	static const uint8_t opcodes[] = { MLX5_OPCODE_SEND,	   MLX5_OPCODE_SEND_IMM,
+	static const uint8_t opcodes[] = { MLX5_OPCODE_SEND,       MLX5_OPCODE_SEND_IMM,
 					   MLX5_OPCODE_RDMA_WRITE, MLX5_OPCODE_RDMA_WRITE_IMM,
 					   MLX5_OPCODE_RDMA_READ,  MLX5_OPCODE_ATOMIC_FA };
 	uint32_t psn[TBR_QPS];
@@ -324,8 +326,10 @@ static void requester_stalls_change_no_result(void)
 
 static void requester_small_limits_do_not_wedge(void)
 {
-	CU_ASSERT_EQUAL(run(10000000, 0, 0, (const char *const[]){
-		"requester.window=3", "requester.burst=2", "requester.writes=2", NULL }), 0);
+	CU_ASSERT_EQUAL(run(10000000, 0, 0,
+			    (const char *const[]){ "requester.window=3", "requester.burst=2",
+						   "requester.writes=2", NULL }),
+			0);
 }
 
 static void requester_sleeping_changes_nothing(void)
@@ -370,9 +374,10 @@ static void requester_selective_repeat_delivers_in_order(void)
 		x.is_sr = true;
 		CU_ASSERT_EQUAL(run(loss[i], i * 20000000, 0, NULL), 0);
 		CU_ASSERT(x.n_resent > 0 && x.n_resent < n_gbn);
-		CU_ASSERT_EQUAL(run(loss[i], i * 20000000, 0,
-				    (const char *const[]){ sr[0], rto[i], "requester.rto_min=10us",
-							   NULL }), 0);
+		CU_ASSERT_EQUAL(
+			run(loss[i], i * 20000000, 0,
+			    (const char *const[]){ sr[0], rto[i], "requester.rto_min=10us", NULL }),
+			0);
 	}
 	x.is_sr = false;
 }
@@ -384,11 +389,14 @@ static void requester_selective_repeat_stalls_change_no_result(void)
 	x.is_sr = true;
 	for (unsigned i = 0; i < 16; i++) {
 		tb_stall_sets(&requester_class, i / 4, i % 4, in, out);
-		CU_ASSERT_EQUAL(run(10000000, 10000000, 0,
-				    (const char *const[]){ sr[0], in, out, NULL }), 0);
+		CU_ASSERT_EQUAL(
+			run(10000000, 10000000, 0, (const char *const[]){ sr[0], in, out, NULL }),
+			0);
 	}
-	CU_ASSERT_EQUAL(run(10000000, 0, 0, (const char *const[]){
-		sr[0], "requester.bdp_cap=3", "requester.burst=2", "requester.writes=2", NULL }),
+	CU_ASSERT_EQUAL(
+		run(10000000, 0, 0,
+		    (const char *const[]){ sr[0], "requester.bdp_cap=3", "requester.burst=2",
+					   "requester.writes=2", NULL }),
 		0);
 	x.is_sr = false;
 }
@@ -402,9 +410,9 @@ static void requester_peer_catches_seeded_fault(void)
 /* Nonsense for one QP, then silence: nothing crashes, and every WQE still ends. */
 static void requester_survives_garbage(void)
 {
-	static const uint8_t operations[] = { IB_ACKNOWLEDGE,	 IB_ACKNOWLEDGE,
+	static const uint8_t operations[] = { IB_ACKNOWLEDGE,    IB_ACKNOWLEDGE,
 					      IB_READ_RSP_FIRST, IB_READ_RSP_MIDDLE,
-					      IB_READ_RSP_LAST,	 IB_READ_RSP_ONLY,
+					      IB_READ_RSP_LAST,  IB_READ_RSP_ONLY,
 					      IB_ATOMIC_ACK };
 
 	for (uint64_t seed = 1; seed <= 60; seed++) {

@@ -40,7 +40,7 @@ static void requester_sequence_nak_restarts_mid_message(void)
 	tbr_settle(&e);
 	tbr_ack(&e, 0, 0, 103, NAK_SEQUENCE, 1);
 	tbr_settle(&e);
-	expect_cqe(0, 0, 0);	/* the NAK acknowledges what is before */
+	expect_cqe(0, 0, 0); /* the NAK acknowledges what is before */
 	j = tbr_job(&e, 2);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(j);
 	CU_ASSERT_EQUAL(j->psn, 103);
@@ -64,7 +64,7 @@ static uint64_t job_cycle(uint32_t i)
 /* retry 2: three transmissions, each between T and 4T after the one before, then the error. */
 static void requester_timeouts_end_in_retry_exceeded(void)
 {
-	const uint64_t t_cyc = (4096ull << 4) / 4;	/* 4.096 us x 2^4 in cycles of 4 ns */
+	const uint64_t t_cyc = (4096ull << 4) / 4; /* 4.096 us x 2^4 in cycles of 4 ns */
 
 	start_with(4, 2, 7);
 	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8, 0);
@@ -99,7 +99,7 @@ static void requester_progress_reloads_retries(void)
 	start_with(4, 1, 7);
 	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8, 0);
 	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8, 0);
-	tb_run_for(&e.t, 40000);	/* 1 timeout */
+	tb_run_for(&e.t, 40000); /* 1 timeout */
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 1);
 	tbr_ack(&e, 0, 0, 100, ACK_31, 1);
 	tb_run_for(&e.t, 40000);
@@ -159,7 +159,7 @@ static void requester_sequence_nak_during_rnr_wait_is_ignored(void)
 	tbr_ack(&e, 0, 0, 100, NAK_SEQUENCE, 0);
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(e.job->n_received, 2);
-	tb_run_for(&e.t, 12000);	/* code 4: 40 us */
+	tb_run_for(&e.t, 12000); /* code 4: 40 us */
 	CU_ASSERT_EQUAL(e.job->n_received, 4);
 	tbr_ack(&e, 0, 0, 101, ACK_31, 2);
 	tbr_end(&e);
@@ -186,7 +186,7 @@ static void requester_fatal_naks_flush_the_rest(void)
 		tbr_post(&e, 0, MLX5_OPCODE_SEND, 8, 0);
 		tbr_settle(&e);
 		CU_ASSERT_EQUAL(e.cqe->n_received, 4);
-		CU_ASSERT_EQUAL(e.error->n_received, 1);	/* the responder is told */
+		CU_ASSERT_EQUAL(e.error->n_received, 1); /* the responder is told */
 		expect_cqe(0, 0, 0);
 		expect_cqe(1, 1, ends[i][1]);
 		expect_cqe(2, 2, CQE_SYNDROME_WR_FLUSH);
@@ -208,7 +208,7 @@ static void requester_implied_nak_restarts_read(void)
 	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_MIDDLE, 103, TBR_MTU, 0);
 	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_LAST, 104, TBR_MTU, ACK_31);
 	tbr_settle(&e);
-	expect_cqe(0, 0, 0);	/* a response acknowledges what is before */
+	expect_cqe(0, 0, 0); /* a response acknowledges what is before */
 	CU_ASSERT_EQUAL(e.job->n_received, 3);
 	j = tbr_job(&e, 2);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(j);
@@ -254,14 +254,14 @@ static void requester_ghosts_change_nothing(void)
 	tbr_atomic_rsp(&e, 0, 0, 101, 5);
 	tbr_ack(&e, 0, 0, 99, NAK_REMOTE_ACCESS, 0);
 	tbr_ack(&e, 0, 0, 101, AETH_RNR_NAK, 0);
-	tbr_ack(&e, 0, 1, 100, ACK_31, 0);	/* nothing is in flight there */
+	tbr_ack(&e, 0, 1, 100, ACK_31, 0); /* nothing is in flight there */
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "ghosts"), 7);
 	CU_ASSERT_EQUAL(e.cqe->n_received, 0);
 	CU_ASSERT_EQUAL(e.job->n_received, 1);
 	CU_ASSERT_EQUAL(e.mem[0], 0);
 	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_ONLY, 100, 8, ACK_31);
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_ONLY, 100, 8, ACK_31);	/* twice */
+	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_ONLY, 100, 8, ACK_31); /* twice */
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(e.cqe->n_received, 1);
 	tbr_end(&e);

@@ -68,9 +68,9 @@ static void unreliable_operation_that_the_service_lacks_is_refused(void)
 	static const struct {
 		uint8_t type, opcode;
 	} bad[] = {
-		{ QP_UC, MLX5_OPCODE_RDMA_READ },  { QP_UC, MLX5_OPCODE_ATOMIC_FA },
-		{ QP_UC, MLX5_OPCODE_ATOMIC_CS },  { QP_UD, MLX5_OPCODE_RDMA_WRITE },
-		{ QP_UD, MLX5_OPCODE_RDMA_READ },  { QP_UD, MLX5_OPCODE_RDMA_WRITE_IMM },
+		{ QP_UC, MLX5_OPCODE_RDMA_READ }, { QP_UC, MLX5_OPCODE_ATOMIC_FA },
+		{ QP_UC, MLX5_OPCODE_ATOMIC_CS }, { QP_UD, MLX5_OPCODE_RDMA_WRITE },
+		{ QP_UD, MLX5_OPCODE_RDMA_READ }, { QP_UD, MLX5_OPCODE_RDMA_WRITE_IMM },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -135,7 +135,10 @@ static void ud_long_datagram_as_softroce_succeeds_unsent(void)
 	tbr_end(&e);
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_requester_unacked_tests[] = {
 	TEST(uc_message_completes_when_its_last_packet_was_handed_over),
 	TEST(uc_message_not_handed_over_waits_without_a_timer),

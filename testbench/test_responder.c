@@ -96,9 +96,9 @@ static void responder_send_fills_receive(void)
 	send_pkt(IB_SEND_LAST_IMM, 202, 77);
 	send_pkt(IB_SEND_ONLY, 203, 0);
 	tbs_settle(&s);
-	CU_ASSERT_EQUAL(
-		differs(1000, TBS_MTU, 200) + differs(1256, TBS_MTU, 201) + differs(1512, 77, 202),
-		0);
+	CU_ASSERT_EQUAL(differs(1000, TBS_MTU, 200) + differs(1256, TBS_MTU, 201) +
+				differs(1512, 77, 202),
+			0);
 	CU_ASSERT_EQUAL(s.mem[999] | s.mem[1589], 0);
 	expect_cqe(0, 0, CQE_RESP_SEND_IMM, 589, 0);
 	CU_ASSERT_EQUAL(tbs_cqe(&s, 0)->imm, 0xcafe);
@@ -156,7 +156,7 @@ static void responder_psn_wraps_at_24_bits(void)
 	tbs_start(&s, NULL);
 	send_reth(IB_WRITE_FIRST, 0xffffff, TBS_MTU, 0, TBS_MTU + 1);
 	send_pkt(IB_WRITE_LAST, 0, 1);
-	send_reth(IB_WRITE_ONLY, 0xffffff, 1, 0, 1);	/* behind, not ahead */
+	send_reth(IB_WRITE_ONLY, 0xffffff, 1, 0, 1); /* behind, not ahead */
 	tbs_settle(&s);
 	expect_ack(s.n_acks - 1, 0, AETH_ACK, 1);
 	CU_ASSERT_EQUAL(tb_stat(&s.t, "duplicates"), 1);
@@ -238,9 +238,9 @@ static void responder_duplicate_read_is_executed_again(void)
 	CU_ASSERT_EQUAL(tbs_job(&s, 1)->psn, 201);
 	CU_ASSERT_EQUAL(tbs_job(&s, 1)->len, 2 * TBS_MTU);
 	CU_ASSERT(tbs_job(&s, 1)->is_first && tbs_job(&s, 1)->is_last && tbs_job(&s, 1)->is_retry);
-	send_reth(IB_READ_REQUEST, 201, 0, 64 + TBS_MTU, 3 * TBS_MTU);	/* too long */
-	send_reth(IB_READ_REQUEST, 201, 0, 64, 2 * TBS_MTU);		/* elsewhere */
-	send_reth(IB_READ_REQUEST, 150, 0, 64, 2 * TBS_MTU);		/* never seen */
+	send_reth(IB_READ_REQUEST, 201, 0, 64 + TBS_MTU, 3 * TBS_MTU); /* too long */
+	send_reth(IB_READ_REQUEST, 201, 0, 64, 2 * TBS_MTU);           /* elsewhere */
+	send_reth(IB_READ_REQUEST, 150, 0, 64, 2 * TBS_MTU);           /* never seen */
 	tbs_settle(&s);
 	CU_ASSERT_EQUAL(s.job->n_received, 2);
 	CU_ASSERT_EQUAL(tb_stat(&s.t, "dropped"), 3);

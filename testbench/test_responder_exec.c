@@ -64,12 +64,12 @@ static void expect_recv_error(uint32_t i, uint16_t index, uint8_t syndrome)
 static void responder_opcode_out_of_sequence_is_invalid(void)
 {
 	static const struct {
-		uint8_t first;		/* 0xff = none */
+		uint8_t first; /* 0xff = none */
 		uint8_t second;
 	} bad[] = {
-		{ 0xff, IB_SEND_MIDDLE },	    { 0xff, IB_SEND_LAST },
-		{ 0xff, IB_WRITE_MIDDLE },	    { 0xff, IB_WRITE_LAST },
-		{ 0xff, IB_WRITE_LAST_IMM },	    { IB_SEND_FIRST, IB_SEND_FIRST },
+		{ 0xff, IB_SEND_MIDDLE },           { 0xff, IB_SEND_LAST },
+		{ 0xff, IB_WRITE_MIDDLE },          { 0xff, IB_WRITE_LAST },
+		{ 0xff, IB_WRITE_LAST_IMM },        { IB_SEND_FIRST, IB_SEND_FIRST },
 		{ IB_SEND_FIRST, IB_SEND_ONLY },    { IB_SEND_FIRST, IB_WRITE_MIDDLE },
 		{ IB_SEND_FIRST, IB_WRITE_LAST },   { IB_SEND_FIRST, IB_READ_REQUEST },
 		{ IB_WRITE_FIRST, IB_WRITE_FIRST }, { IB_WRITE_FIRST, IB_WRITE_ONLY },
@@ -101,10 +101,14 @@ static void responder_wrong_length_is_invalid(void)
 		uint8_t operation;
 		uint32_t len, dma_len;
 	} bad[] = {
-		{ IB_SEND_FIRST, TBS_MTU - 4, 0 },	   { IB_WRITE_FIRST, TBS_MTU - 1, 1000 },
-		{ IB_WRITE_FIRST, TBS_MTU, TBS_MTU },	   { IB_WRITE_ONLY, 8, 9 },
-		{ IB_WRITE_ONLY, 9, 8 },		   { IB_WRITE_ONLY, 0, 1 },
-		{ IB_READ_REQUEST, 0, (1u << 31) + 1 },	   { IB_WRITE_FIRST, TBS_MTU, 0xffffffff },
+		{ IB_SEND_FIRST, TBS_MTU - 4, 0 },
+		{ IB_WRITE_FIRST, TBS_MTU - 1, 1000 },
+		{ IB_WRITE_FIRST, TBS_MTU, TBS_MTU },
+		{ IB_WRITE_ONLY, 8, 9 },
+		{ IB_WRITE_ONLY, 9, 8 },
+		{ IB_WRITE_ONLY, 0, 1 },
+		{ IB_READ_REQUEST, 0, (1u << 31) + 1 },
+		{ IB_WRITE_FIRST, TBS_MTU, 0xffffffff },
 		{ IB_WRITE_ONLY_IMM, 0, 4 },
 	};
 
@@ -162,7 +166,7 @@ static void responder_bad_key_or_range_is_access_error(void)
 		expect_recv_error(0, 0,
 				  bad[i].operation == IB_WRITE_ONLY_IMM ? CQE_SYNDROME_LOCAL_ACCESS
 									: CQE_SYNDROME_WR_FLUSH);
-		CU_ASSERT_EQUAL(s.error->n_received, 1);	/* the requester is told */
+		CU_ASSERT_EQUAL(s.error->n_received, 1); /* the requester is told */
 		tbs_end(&s);
 	}
 }
@@ -279,7 +283,7 @@ static void responder_resources_are_enforced(void)
 		for (uint32_t i = 0; i < 2; i++)
 			tb_send(s.job_done, &(struct job_done){ .tag = tbs_job(&s, i)->tag });
 		tbs_settle(&s);
-		CU_ASSERT_EQUAL(s.job->n_received, 2 + rxe);	/* rxe: it only had to wait */
+		CU_ASSERT_EQUAL(s.job->n_received, 2 + rxe); /* rxe: it only had to wait */
 		if (!rxe)
 			expect_end(202, NAK_INVALID_REQUEST);
 		tbs_end(&s);

@@ -8,11 +8,11 @@
 
 #include "testbench/tb_responder.h"
 
-#define MESSAGES 150u		/* per QP */
+#define MESSAGES 150u /* per QP */
 #define PKTS (MESSAGES * 8)
 #define HALF (TBS_MEM / TBS_QPS) /* each QP has its own half of memory: */
-#define WRITES 8192u		/* WRITEs and READs here, */
-#define ATOMICS 64u		/* then words for ATOMICs, */
+#define WRITES 8192u             /* WRITEs and READs here, */
+#define ATOMICS 64u              /* then words for ATOMICs, */
 #define RECVS (WRITES + ATOMICS) /* then receives in turn */
 #define RECV_LEN 1100u
 #define RECV_SLOTS 21u
@@ -21,7 +21,7 @@
 /* One QP's packets in order, and what must come of them. */
 struct script {
 	struct tbs_pkt pkt[PKTS];
-	uint64_t original[PKTS];	/* ATOMIC: result */
+	uint64_t original[PKTS]; /* ATOMIC: result */
 	uint32_t n, psn;
 	struct cqe_req cqe[MESSAGES];
 	uint32_t n_cqe, n_done, n_messages;
@@ -33,9 +33,9 @@ struct path {
 	uint8_t mem[TBS_MEM];
 	struct rng rng;
 	uint64_t chaos_ppb;
-	bool is_paced;		/* DMA answers in order: disorder depends on step order */
+	bool is_paced; /* DMA answers in order: disorder depends on step order */
 	bool every_cycle;
-	uint32_t fault_at;	/* packet of QP 0 whose payload is falsified on the way; 0 = none */
+	uint32_t fault_at; /* packet of QP 0 whose payload is falsified on the way; 0 = none */
 	uint64_t digest;
 	uint64_t n_placed, n_held;
 };
@@ -283,7 +283,8 @@ static uint32_t run(uint64_t chaos_ppb, uint32_t fault_at, const char *const *se
 
 static const char *const rxe[] = { "responder.enforce_rd_atomic=off", NULL };
 
-static const char *const sr[] = { "responder.enforce_rd_atomic=off", "responder.recovery=sr", NULL };
+static const char *const sr[] = { "responder.enforce_rd_atomic=off", "responder.recovery=sr",
+				  NULL };
 
 static void responder_selective_repeat_executes_script_like_model(void)
 {
@@ -295,15 +296,15 @@ static void responder_selective_repeat_executes_script_like_model(void)
 	CU_ASSERT_EQUAL(run(400000000, 0, sr), 0);
 	for (unsigned i = 0; i < 16; i++) {
 		tb_stall_sets(&responder_class, i / 4, i % 4, in, out);
-		CU_ASSERT_EQUAL(run(100000000, 0,
-				    (const char *const[]){ sr[0], sr[1], in, out, NULL }), 0);
+		CU_ASSERT_EQUAL(
+			run(100000000, 0, (const char *const[]){ sr[0], sr[1], in, out, NULL }), 0);
 	}
 	CU_ASSERT_EQUAL(run(400000000, 0,
-			    (const char *const[]){
-				    sr[0], sr[1], "responder.contexts=1", "responder.writes=2",
-				    "responder.burst=1", "responder.ack_buffers=1",
-				    "responder.sr_hold=1", "responder.sr_window=8",
-				    "responder.nak_delay=100ns", NULL }),
+			    (const char *const[]){ sr[0], sr[1], "responder.contexts=1",
+						   "responder.writes=2", "responder.burst=1",
+						   "responder.ack_buffers=1", "responder.sr_hold=1",
+						   "responder.sr_window=8",
+						   "responder.nak_delay=100ns", NULL }),
 			0);
 	CU_ASSERT(run(0, x.q[0].n / 2, sr) != 0);
 }

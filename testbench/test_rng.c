@@ -11,10 +11,16 @@
 /* The reference implementation's first outputs for the state 1, 2, 3, 4. */
 static void rng_known_state_gives_reference_outputs(void)
 {
-	static const uint64_t want[] = {
-		11520u, 0u, 1509978240u, 1215971899390074240u, 1216172134540287360u, 607988272756665600u,
-		16172922978634559625u, 8476171486693032832u, 10595114339597558777u, 2904607092377533576u
-	};
+	static const uint64_t want[] = { 11520u,
+					 0u,
+					 1509978240u,
+					 1215971899390074240u,
+					 1216172134540287360u,
+					 607988272756665600u,
+					 16172922978634559625u,
+					 8476171486693032832u,
+					 10595114339597558777u,
+					 2904607092377533576u };
 	struct rng r = { { 1, 2, 3, 4 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)

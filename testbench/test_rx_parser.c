@@ -15,7 +15,7 @@ struct bench {
 	struct tb_port *pkt, *qpc_req, *qpc_rsp, *to_responder, *to_requester;
 	struct pool *pool;
 	struct pkt_bench packets;
-	uint32_t lookup_cyc;	/* cycles that a context look-up takes */
+	uint32_t lookup_cyc; /* cycles that a context look-up takes */
 };
 
 /* The context cache: answers in order. */
@@ -163,9 +163,9 @@ static void lookups_are_pipelined(void)
 /* Cycles of arrival and stalls as one number. */
 static uint64_t digest(enum step_order order, bool every_cycle)
 {
-	static const char *const sets[] = {
-		"rx_parser.stall_in=random", "rx_parser.stall_out=random", "rx_parser.depth=3", NULL
-	};
+	static const char *const sets[] = { "rx_parser.stall_in=random",
+					    "rx_parser.stall_out=random", "rx_parser.depth=3",
+					    NULL };
 	struct bench b;
 	uint64_t d = 0;
 
@@ -200,11 +200,11 @@ static void step_order_and_sleeping_change_nothing(void)
 static const char *reason_of(enum encap encap, unsigned qp, uint8_t opcode,
 			     void (*harm)(struct bench *b, struct packet *p))
 {
-	static const char *const reasons[] = {
-		"drop_short", "drop_ethertype", "drop_ip", "drop_lrh", "drop_grh", "drop_port",
-		"drop_tver", "drop_opcode", "drop_length", "drop_icrc", "drop_address", "drop_qp",
-		"drop_type", "drop_pkey", "drop_qkey"
-	};
+	static const char *const reasons[] = { "drop_short", "drop_ethertype", "drop_ip",
+					       "drop_lrh",   "drop_grh",       "drop_port",
+					       "drop_tver",  "drop_opcode",    "drop_length",
+					       "drop_icrc",  "drop_address",   "drop_qp",
+					       "drop_type",  "drop_pkey",      "drop_qkey" };
 	const char *why = NULL;
 	struct bench b;
 	struct packet *p;

@@ -11,9 +11,9 @@
 struct sleeper {
 	struct block b;
 	uint64_t wanted_cyc;
-	uint64_t runs, late;	/* late: ran at another cycle than the one it asked for */
-	uint64_t bad_edge;	/* ran at a time that is not the edge of its cycle */
-	uint64_t backwards;	/* simulated time went back */
+	uint64_t runs, late; /* late: ran at another cycle than the one it asked for */
+	uint64_t bad_edge;   /* ran at a time that is not the edge of its cycle */
+	uint64_t backwards;  /* simulated time went back */
 };
 
 static const struct field sleeper_fields[] = { FIELDS_END };
@@ -23,8 +23,14 @@ static uint64_t sleeper_step(struct block *b)
 {
 	struct sleeper *s = (struct sleeper *)b;
 	/* 1 cycle .. beyond the near wheel, the far wheel and the overflow list */
-	static const uint64_t span[] = { 1, 3, 100, WHEEL_SLOTS - 1, WHEEL_SLOTS, 3 * WHEEL_SLOTS,
-					 (uint64_t)WHEEL_SLOTS * WHEEL_PAGES, 5ull * WHEEL_SLOTS * WHEEL_PAGES };
+	static const uint64_t span[] = { 1,
+					 3,
+					 100,
+					 WHEEL_SLOTS - 1,
+					 WHEEL_SLOTS,
+					 3 * WHEEL_SLOTS,
+					 (uint64_t)WHEEL_SLOTS * WHEEL_PAGES,
+					 5ull * WHEEL_SLOTS * WHEEL_PAGES };
 
 	__extension__ typedef unsigned __int128 u128;
 
@@ -34,11 +40,15 @@ static uint64_t sleeper_step(struct block *b)
 	last_ps = b->now_ps;
 	if (++s->runs == N_RUNS)
 		return CYCLE_NEVER;
-	return s->wanted_cyc = b->cycle + 1 + rng_below(&b->rng, span[rng_below(&b->rng, ARRAY_LEN(span))]);
+	return s->wanted_cyc =
+		       b->cycle + 1 + rng_below(&b->rng, span[rng_below(&b->rng, ARRAY_LEN(span))]);
 }
 
-static const struct block_class sleeper_class = { .name = "sleeper", .impl = "c", .size = sizeof(struct sleeper),
-						  .fields = sleeper_fields, .step = sleeper_step };
+static const struct block_class sleeper_class = { .name = "sleeper",
+						  .impl = "c",
+						  .size = sizeof(struct sleeper),
+						  .fields = sleeper_fields,
+						  .step = sleeper_step };
 
 static void run_sleepers(enum step_order order, struct sleeper *out)
 {
@@ -57,7 +67,8 @@ static void run_sleepers(enum step_order order, struct sleeper *out)
 		char path[16];
 
 		snprintf(path, sizeof(path), "s%u", i);
-		s[i] = (struct sleeper *)netlist_add(&sim, classes, "sleeper", path, &cfg, hz[i % 4], NULL, &e);
+		s[i] = (struct sleeper *)netlist_add(&sim, classes, "sleeper", path, &cfg,
+						     hz[i % 4], NULL, &e);
 	}
 	CU_ASSERT_TRUE_FATAL(netlist_finish(&sim, &e));
 	CU_ASSERT_EQUAL(sim_run(&sim), SIM_END_IDLE);
@@ -98,7 +109,8 @@ static void wheel_early_wakeup_is_caught(void)
 	last_ps = 0;
 	s = (struct sleeper *)netlist_add(&sim, classes, "sleeper", "s", &cfg, 250000000, NULL, &e);
 	CU_ASSERT_TRUE_FATAL(netlist_finish(&sim, &e));
-	s->wanted_cyc = 1;	/* the seeded fault: the block runs at 0 and believes that it asked for 1 */
+	s->wanted_cyc =
+		1; /* the seeded fault: the block runs at 0 and believes that it asked for 1 */
 	sim_run(&sim);
 	CU_ASSERT_EQUAL(s->late, 1);
 	sim_destroy(&sim);
@@ -107,7 +119,8 @@ static void wheel_early_wakeup_is_caught(void)
 
 static void domain_cycle_at_is_first_edge_at_or_after(void)
 {
-	static const uint64_t hz[] = { 1, 250000000, 322265625, 333333333, 156250000, 999999937, 1000000000000 };
+	static const uint64_t hz[] = { 1,         250000000, 322265625,    333333333,
+				       156250000, 999999937, 1000000000000 };
 	struct rng r;
 	struct sim s;
 
@@ -118,7 +131,8 @@ static void domain_cycle_at_is_first_edge_at_or_after(void)
 		sim_init(&s, 1);
 		d = sim_domain(&s, hz[i]);
 		for (unsigned k = 0; k < 20000; k++) {
-			uint64_t ps = rng_next(&r) >> (1 + rng_below(&r, 62)), cyc = domain_cycle_at(d, ps);
+			uint64_t ps = rng_next(&r) >> (1 + rng_below(&r, 62)),
+				 cyc = domain_cycle_at(d, ps);
 
 			CU_ASSERT_TRUE(domain_edge(d, cyc) >= ps);
 			CU_ASSERT_TRUE(cyc == 0 || domain_edge(d, cyc - 1) < ps);
@@ -172,6 +186,7 @@ CU_TestInfo test_sim_tests[] = {
 	{ "wheel_early_wakeup_is_caught", wheel_early_wakeup_is_caught },
 	{ "domain_cycle_at_is_first_edge_at_or_after", domain_cycle_at_is_first_edge_at_or_after },
 	{ "domain_fractional_period_does_not_drift", domain_fractional_period_does_not_drift },
-	{ "run_until_stops_before_the_limit_and_goes_on", run_until_stops_before_the_limit_and_goes_on },
+	{ "run_until_stops_before_the_limit_and_goes_on",
+	  run_until_stops_before_the_limit_and_goes_on },
 	CU_TEST_INFO_NULL,
 };

@@ -72,8 +72,11 @@ static void stats_csv_has_this_text(void)
 	tb_pair_build(&s, sets);
 	sim_run(&s);
 	text = written(&s, true);
-	CU_ASSERT(strncmp(text, "path,value,unit\ng0.giver.sent,3,note\ng0.taker.taken,3,note\ng0.taker.value.n,3,\n"
-			  "g0.taker.value.mean,10,x\n", 98) == 0);
+	CU_ASSERT(
+		strncmp(text,
+			"path,value,unit\ng0.giver.sent,3,note\ng0.taker.taken,3,note\ng0.taker.value.n,3,\n"
+			"g0.taker.value.mean,10,x\n",
+			98) == 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\ng0.giver.out>g0.taker.in.pushes,3,note\n"));
 	CU_ASSERT_PTR_NULL(strstr(text, "g1.giver.out>")); /* a channel that carried nothing */
 	free(text);
@@ -110,12 +113,21 @@ static void stats_are_found_by_name(void)
 	static const struct {
 		const char *path;
 		int64_t v; /* -1: there is none */
-	} cases[] = {
-		{ "g0.giver.sent", 3 }, { "g0.taker.value.mean", 10 }, { "g0.taker.value.p999", 20 },
-		{ "g0.giver.out>g0.taker.in.pushes", 3 }, { "g1.giver.sent", 0 }, { "g0.taker.value", -1 },
-		{ "g0.taker.value.p9", -1 }, { "g0.giver", -1 }, { "g0.giver.", -1 }, { "g0.giver.sent.n", -1 }, { "", -1 },
-		{ "g0.giver.n", -1 }, { "sent", -1 }, { "g0.giver.sen", -1 }, { "g0.giver.sentt", -1 }
-	};
+	} cases[] = { { "g0.giver.sent", 3 },
+		      { "g0.taker.value.mean", 10 },
+		      { "g0.taker.value.p999", 20 },
+		      { "g0.giver.out>g0.taker.in.pushes", 3 },
+		      { "g1.giver.sent", 0 },
+		      { "g0.taker.value", -1 },
+		      { "g0.taker.value.p9", -1 },
+		      { "g0.giver", -1 },
+		      { "g0.giver.", -1 },
+		      { "g0.giver.sent.n", -1 },
+		      { "", -1 },
+		      { "g0.giver.n", -1 },
+		      { "sent", -1 },
+		      { "g0.giver.sen", -1 },
+		      { "g0.giver.sentt", -1 } };
 	struct sim s;
 
 	tb_pair_build(&s, sets);
@@ -137,18 +149,21 @@ static void stats_unknown_name_gets_the_nearest(void)
 
 	tb_pair_build(&s, NULL);
 	CU_ASSERT_FALSE(stats_unknown(&s, "g0.giver.snet", "a.trace", 7, &e));
-	CU_ASSERT_STRING_EQUAL(e.text, "a.trace:7: unknown statistic 'g0.giver.snet'; nearest is 'g0.giver.sent'");
+	CU_ASSERT_STRING_EQUAL(
+		e.text, "a.trace:7: unknown statistic 'g0.giver.snet'; nearest is 'g0.giver.sent'");
 	CU_ASSERT_FALSE(stats_unknown(&s, "bandwidth", "a.trace", 8, &f));
-	CU_ASSERT_STRING_EQUAL(f.text, "a.trace:8: unknown statistic 'bandwidth'; must be INSTANCE.STATISTIC, for example "
-			       "'g0.giver.sent'");
+	CU_ASSERT_STRING_EQUAL(
+		f.text,
+		"a.trace:8: unknown statistic 'bandwidth'; must be INSTANCE.STATISTIC, for example "
+		"'g0.giver.sent'");
 	sim_destroy(&s);
 }
 
-CU_TestInfo test_stats_tests[] = {
-	{ "JSON has this text", stats_json_has_this_text },
-	{ "CSV has this text", stats_csv_has_this_text },
-	{ "not of implementation or step order", stats_do_not_depend_on_implementation_or_step_order },
-	{ "found by name", stats_are_found_by_name },
-	{ "unknown name gets the nearest", stats_unknown_name_gets_the_nearest },
-	CU_TEST_INFO_NULL
-};
+CU_TestInfo test_stats_tests[] = { { "JSON has this text", stats_json_has_this_text },
+				   { "CSV has this text", stats_csv_has_this_text },
+				   { "not of implementation or step order",
+				     stats_do_not_depend_on_implementation_or_step_order },
+				   { "found by name", stats_are_found_by_name },
+				   { "unknown name gets the nearest",
+				     stats_unknown_name_gets_the_nearest },
+				   CU_TEST_INFO_NULL };

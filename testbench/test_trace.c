@@ -352,10 +352,10 @@ static void trace_other_records_reach_their_members(void)
 static void trace_sig_all_makes_posts_signaled(void)
 {
 	struct err e;
-	struct trace *t = open_text(
-		"rnicsim-trace 1\nhost a\nhost b\nqp a q type=RC peer=b:9 sig_all=yes\n"
-		"post a.q id=1 op=SEND flags=unsignaled\npost a.q id=2 op=SEND after=1\n",
-		&e);
+	struct trace *t =
+		open_text("rnicsim-trace 1\nhost a\nhost b\nqp a q type=RC peer=b:9 sig_all=yes\n"
+			  "post a.q id=1 op=SEND flags=unsignaled\npost a.q id=2 op=SEND after=1\n",
+			  &e);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
 	CU_ASSERT_EQUAL(next_of(t).flags, WR_SIGNALED);

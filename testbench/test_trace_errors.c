@@ -377,9 +377,9 @@ static void trace_garbage_is_survived(void)
 
 		memcpy(text, good, len);
 		for (uint64_t k = rng_below(&g, 3); k; k--)
-			text[rng_below(&g, len)] = (char)(rng_below(&g, 4)
-								  ? good[rng_below(&g, len)]
-								  : (char)rng_below(&g, 256));
+			text[rng_below(&g, len)] =
+				(char)(rng_below(&g, 4) ? good[rng_below(&g, len)]
+							: (char)rng_below(&g, 256));
 		if (rng_below(&g, 2) && from + n < len) {
 			memmove(text + from, text + from + n, len - from - n);
 			len -= n;

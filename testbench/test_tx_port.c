@@ -9,7 +9,7 @@ extern CU_TestInfo test_tx_port_tests[];
 extern const struct block_class tx_port_class;
 
 #define N_PKTS 200u
-#define ACK 0x10000u	/* added to the numbers of the second input */
+#define ACK 0x10000u /* added to the numbers of the second input */
 
 struct bench {
 	struct tb t;
@@ -117,11 +117,10 @@ static void grant_after_idle_goes_to_the_one_not_served_last(void)
 	tb_end(&b.t);
 }
 
-CU_TestInfo test_tx_port_tests[] = {
-	{ "grants_any_stalls_lose_and_reorder_nothing",
-	  grants_any_stalls_lose_and_reorder_nothing },
-	{ "grants_both_busy_alternate_one_a_cycle", grants_both_busy_alternate_one_a_cycle },
-	{ "grant_after_idle_goes_to_the_one_not_served_last",
-	  grant_after_idle_goes_to_the_one_not_served_last },
-	CU_TEST_INFO_NULL
-};
+CU_TestInfo test_tx_port_tests[] = { { "grants_any_stalls_lose_and_reorder_nothing",
+				       grants_any_stalls_lose_and_reorder_nothing },
+				     { "grants_both_busy_alternate_one_a_cycle",
+				       grants_both_busy_alternate_one_a_cycle },
+				     { "grant_after_idle_goes_to_the_one_not_served_last",
+				       grant_after_idle_goes_to_the_one_not_served_last },
+				     CU_TEST_INFO_NULL };

@@ -112,7 +112,10 @@ static void captures_vcrc_is_right(void)
 	CU_ASSERT_EQUAL(t.bad, 0);
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_vcrc_tests[] = {
 	TEST(vcrc_random_bytes_agree_with_bitwise),
 	TEST(vcrc_wrong_polynomial_is_caught),

@@ -8,7 +8,7 @@
 
 #include "testbench/tb_system.h"
 
-#define OP 77u	/* any oplog handle */
+#define OP 77u /* any oplog handle */
 
 static struct tb_system t;
 static struct host *h;
@@ -28,7 +28,10 @@ static void tear_down(void)
 
 /* ---- WQEs ---- */
 
-#define SRC(off, n) { .addr = 0x10000000 + (off), .len = (n), .lkey = 0x1234 }
+#define SRC(off, n) \
+	{ \
+		.addr = 0x10000000 + (off), .len = (n), .lkey = 0x1234 \
+	}
 #define SIG WR_SIGNALED
 
 /* The WQE of each operation as block 0 of QP 0x11. */
@@ -174,7 +177,7 @@ static void post_send_rings_record_then_register(void)
 	q = &h->nic->qp[0];
 	wr.flags |= WR_MORE;
 	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
-	CU_ASSERT_EQUAL(list.n, 1);	/* the block only */
+	CU_ASSERT_EQUAL(list.n, 1); /* the block only */
 	CU_ASSERT_EQUAL(list.req[0].addr, q->sq_pa);
 	CU_ASSERT_EQUAL(list.req[0].op, OP);
 	wr.flags = SIG;
@@ -212,7 +215,7 @@ static void post_send_inline_copies_pieces(void)
 	wr.flags |= WR_INLINE | WR_MORE;
 	CU_ASSERT_EQUAL_FATAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
 	CU_ASSERT_EQUAL_FATAL(list.n, 6);
-	CU_ASSERT_EQUAL(list.req[0].data[7], 6);	/* control, address, 4 + 52 bytes in 16s */
+	CU_ASSERT_EQUAL(list.req[0].data[7], 6); /* control, address, 4 + 52 bytes in 16s */
 	CU_ASSERT_EQUAL(memcmp(list.req[0].data + 32, "\x80\0\0\x34", 4), 0);
 	CU_ASSERT_EQUAL(list.req[1].len, 32);
 	for (unsigned i = 0; i < 4; i++) {
@@ -240,13 +243,13 @@ static void post_send_at_ring_end_wraps(void)
 	sq_pa = h->nic->qp[0].sq_pa;
 	CU_ASSERT_EQUAL_FATAL(h->nic->qp[0].sq_bb, 16);
 	wr.n_sge = 1;
-	verbs_post_send(h, 0, &wr, OP, &list);	/* one block, then two each */
+	verbs_post_send(h, 0, &wr, OP, &list); /* one block, then two each */
 	wr.n_sge = 4;
 	for (unsigned i = 0; i < 7; i++) {
 		list.n = 0;
 		CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
 	}
-	CU_ASSERT_EQUAL(verbs_check_send(h, 0, &wr), ENOMEM);	/* 8 requests */
+	CU_ASSERT_EQUAL(verbs_check_send(h, 0, &wr), ENOMEM); /* 8 requests */
 	CU_ASSERT_TRUE(verbs_retire(h, &(struct wc){ .index = 0 }, &e));
 	list.n = 0;
 	CU_ASSERT_EQUAL(verbs_check_send(h, 0, &wr), 0);
@@ -306,7 +309,7 @@ static void post_recv_gives_its_vector(void)
 	CU_ASSERT_EQUAL(list.req[1].addr, dbr_pa);
 	CU_ASSERT_EQUAL(memcmp(list.req[1].data, "\0\0\0\1", 4), 0);
 	list.n = 0;
-	wr.n_sge = 4;	/* a full WQE has no end mark */
+	wr.n_sge = 4; /* a full WQE has no end mark */
 	CU_ASSERT_EQUAL(verbs_post_recv(h, 0, &wr, OP, &list), 0);
 	CU_ASSERT_EQUAL(list.req[0].addr, rq_pa + 64);
 	CU_ASSERT_EQUAL(list.req[0].len, 64);
@@ -394,8 +397,8 @@ static void poll_and_update_use_the_consumer_index(void)
 
 	set_up(TB_TWO_HOSTS);
 	cq = &h->nic->cq[0];
-	CU_ASSERT_EQUAL_FATAL(cq->depth, 16);	/* 8 sends and 4 receives */
-	h->cq[0].ci = 0x1000013;	/* 24 bits are stored */
+	CU_ASSERT_EQUAL_FATAL(cq->depth, 16); /* 8 sends and 4 receives */
+	h->cq[0].ci = 0x1000013;              /* 24 bits are stored */
 	verbs_poll_cq(h, 0, &list);
 	CU_ASSERT_EQUAL(list.req[0].kind, CPU_POLL);
 	CU_ASSERT_EQUAL(list.req[0].addr, cq->pa + 3 * 64);
@@ -491,7 +494,7 @@ static void create_qp_fills_the_nic(void)
 	CU_ASSERT_EQUAL(a->hdr_len, 42);
 	CU_ASSERT_EQUAL(memcmp(a->hdr, t.s->hosts[1].nic->addr.mac, 6), 0);
 	CU_ASSERT_EQUAL(h->nic->n_qp, 2);
-	CU_ASSERT_EQUAL(h->nic->qp[1].qpn, 0x12);	/* the first number that is free */
+	CU_ASSERT_EQUAL(h->nic->qp[1].qpn, 0x12); /* the first number that is free */
 	CU_ASSERT_EQUAL(nic_qpi(h->nic, 0x13), QPI_NONE);
 	cq = &h->nic->cq[a->scq];
 	for (uint32_t i = 0; i < cq->depth; i++)

@@ -21,7 +21,7 @@
 
 #define N_PAIRS 3u
 #define N_MESSAGES 300u
-#define LIMIT_PS (200 * PS_PER_US)	/* long after the last message */
+#define LIMIT_PS (200 * PS_PER_US) /* long after the last message */
 
 struct beat {
 	uint64_t v;
@@ -47,22 +47,18 @@ struct snk {
 };
 
 #define T struct src
-static const struct field src_fields[] = {
-	PORT_OUT(T, out, beat, "values"),
-	SIGNAL(T, low, 3, "low bits of the number of values sent"),
-	SIGNAL(T, is_done, 1, "all were sent"),
-	FIELDS_END
-};
+static const struct field src_fields[] = { PORT_OUT(T, out, beat, "values"),
+					   SIGNAL(T, low, 3,
+						  "low bits of the number of values sent"),
+					   SIGNAL(T, is_done, 1, "all were sent"), FIELDS_END };
 #undef T
 
 #define T struct snk
-static const struct field snk_fields[] = {
-	PORT_IN(T, in, beat, "values"),
-	SIGNAL(T, sum, 64, "sum of the values"),
-	SIGNAL(T, taken, 32, "values taken"),
-	SIGNAL(T, last, 9, "last value, cut to nine bits"),
-	FIELDS_END
-};
+static const struct field snk_fields[] = { PORT_IN(T, in, beat, "values"),
+					   SIGNAL(T, sum, 64, "sum of the values"),
+					   SIGNAL(T, taken, 32, "values taken"),
+					   SIGNAL(T, last, 9, "last value, cut to nine bits"),
+					   FIELDS_END };
 #undef T
 
 static uint64_t src_step(struct block *b)
@@ -104,17 +100,25 @@ static void nothing(struct block *b)
 	(void)b;
 }
 
-static const struct block_class src_class = { .name = "src", .impl = "c", .size = sizeof(struct src),
-					      .fields = src_fields, .reset = nothing, .step = src_step };
-static const struct block_class snk_class = { .name = "snk", .impl = "c", .size = sizeof(struct snk),
-					      .fields = snk_fields, .reset = nothing, .step = snk_step };
+static const struct block_class src_class = { .name = "src",
+					      .impl = "c",
+					      .size = sizeof(struct src),
+					      .fields = src_fields,
+					      .reset = nothing,
+					      .step = src_step };
+static const struct block_class snk_class = { .name = "snk",
+					      .impl = "c",
+					      .size = sizeof(struct snk),
+					      .fields = snk_fields,
+					      .reset = nothing,
+					      .step = snk_step };
 
 /* ---- the sampler ---- */
 
 struct watched {
 	char name[80];
 	const struct block *block;
-	const struct field *row;	/* NULL: occupancy of the sink's channel */
+	const struct field *row; /* NULL: occupancy of the sink's channel */
 	uint64_t last;
 };
 
@@ -171,7 +175,8 @@ static void watch(struct sampler *s, const struct block *b)
 		if (!w->row)
 			snprintf(w->name, sizeof(w->name), "%s.in_count[23:0]", b->name);
 		else if (f->bits > 1)
-			snprintf(w->name, sizeof(w->name), "%s.%s[%d:0]", b->name, f->name, f->bits - 1);
+			snprintf(w->name, sizeof(w->name), "%s.%s[%d:0]", b->name, f->name,
+				 f->bits - 1);
 		else
 			snprintf(w->name, sizeof(w->name), "%s.%s", b->name, f->name);
 	}
@@ -181,17 +186,19 @@ static void watch(struct sampler *s, const struct block *b)
 
 static void build(struct sim *s, struct config *cfg, struct sampler *sampler)
 {
-	static const char *const paths[N_PAIRS][2] = {
-		{ "ab.src", "ab.snk" }, { "abc.src", "abc.in.snk" }, { "ab.c.d.src", "snk" }
-	};
+	static const char *const paths[N_PAIRS][2] = { { "ab.src", "ab.snk" },
+						       { "abc.src", "abc.in.snk" },
+						       { "ab.c.d.src", "snk" } };
 	static const struct block_class *const classes[] = { &src_class, &snk_class, NULL };
 	struct err e = { 0 };
 
 	config_init(cfg);
 	sim_init(s, 3);
 	for (unsigned i = 0; i < N_PAIRS; i++) {
-		struct block *out = netlist_add(s, classes, "src", paths[i][0], cfg, 250 * MHZ, NULL, &e);
-		struct block *in = netlist_add(s, classes, "snk", paths[i][1], cfg, 322265625, NULL, &e);
+		struct block *out =
+			netlist_add(s, classes, "src", paths[i][0], cfg, 250 * MHZ, NULL, &e);
+		struct block *in =
+			netlist_add(s, classes, "snk", paths[i][1], cfg, 322265625, NULL, &e);
 
 		CU_ASSERT_FATAL(out && in);
 		netlist_connect(s, out, "out", in, "in", 2 + i, 1 + i);
@@ -220,7 +227,7 @@ static void run(const char *name, enum step_order order, bool every_cycle, struc
 	s.until_ps = LIMIT_PS;
 	CU_ASSERT_EQUAL(sim_run(&s), every_cycle ? SIM_END_UNTIL : SIM_END_IDLE);
 	CU_ASSERT_EQUAL(((struct snk *)netlist_find(&s, "snk"))->taken, N_MESSAGES);
-	CU_ASSERT_PTR_NULL(tb_read(tb_path(name)));	/* not there before it is whole */
+	CU_ASSERT_PTR_NULL(tb_read(tb_path(name))); /* not there before it is whole */
 	CU_ASSERT(wave_close(w, &e));
 	CU_ASSERT_FALSE(e.is_set);
 	sim_destroy(&s);
@@ -243,7 +250,7 @@ static void vcd_of_a_run_holds_what_a_sampler_saw(void)
 	CU_ASSERT_EQUAL(file.n_signals, N_PAIRS * 6);
 	CU_ASSERT(seen.n > N_PAIRS * N_MESSAGES * 4);
 	CU_ASSERT(tb_changes_equal(&seen, &file));
-	CU_ASSERT(file.end_ps > seen.v[seen.n - 1].ps);	/* the last change is visible */
+	CU_ASSERT(file.end_ps > seen.v[seen.n - 1].ps); /* the last change is visible */
 	tb_changes_free(&seen);
 	tb_changes_free(&file);
 }
@@ -272,8 +279,11 @@ static void same_for_all(const char *suffix)
 	static const struct {
 		enum step_order order;
 		bool every_cycle;
-	} runs[] = { { ORDER_FORWARD, false }, { ORDER_REVERSED, false }, { ORDER_SHUFFLED, false },
-		     { ORDER_FORWARD, true }, { ORDER_SHUFFLED, true } };
+	} runs[] = { { ORDER_FORWARD, false },
+		     { ORDER_REVERSED, false },
+		     { ORDER_SHUFFLED, false },
+		     { ORDER_FORWARD, true },
+		     { ORDER_SHUFFLED, true } };
 	char *first = NULL, name[32];
 	long len = 0;
 
@@ -320,7 +330,7 @@ static void save_file_names_every_signal_once(void)
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		size_t i;
 
-		if (strchr("[@-", line[0]))	/* settings, how to show it, groups */
+		if (strchr("[@-", line[0])) /* settings, how to show it, groups */
 			continue;
 		for (i = 0; i < file.n_signals && strcmp(file.signals[i], line) != 0; i++)
 			;
@@ -350,11 +360,13 @@ static void refused(const char *path, const char *text)
 
 static void wave_unknown_suffix_is_refused(void)
 {
-	refused("x.vcdx", "--wave x.vcdx: unknown kind of waveform; allowed: a .fst or a .vcd file");
+	refused("x.vcdx",
+		"--wave x.vcdx: unknown kind of waveform; allowed: a .fst or a .vcd file");
 	refused("x", "--wave x: unknown kind of waveform; allowed: a .fst or a .vcd file");
 	refused("", "--wave : unknown kind of waveform; allowed: a .fst or a .vcd file");
 #ifndef HAVE_FST
-	refused("x.fst", "--wave x.fst: this build has no FST (Debian package verilator); allowed: a .vcd file");
+	refused("x.fst",
+		"--wave x.fst: this build has no FST (Debian package verilator); allowed: a .vcd file");
 #endif
 	CU_ASSERT_NOT_EQUAL(access("x.vcdx", F_OK), 0);
 }
@@ -363,9 +375,11 @@ static void wave_unwritable_path_is_refused(void)
 {
 	char path[512], text[600];
 
-	refused("no/such/dir/x.vcd", "--wave no/such/dir/x.vcd: cannot be written: No such file or directory");
+	refused("no/such/dir/x.vcd",
+		"--wave no/such/dir/x.vcd: cannot be written: No such file or directory");
 #ifdef HAVE_FST
-	refused("no/such/dir/x.fst", "--wave no/such/dir/x.fst: cannot be written: No such file or directory");
+	refused("no/such/dir/x.fst",
+		"--wave no/such/dir/x.fst: cannot be written: No such file or directory");
 #endif
 	snprintf(path, sizeof(path), "%s", tb_path("dir.vcd"));
 	snprintf(text, sizeof(text), "--wave %.500s: cannot be written: Is a directory", path);
@@ -455,7 +469,8 @@ static void fst_read_by_gtkwave_holds_what_the_vcd_holds(void)
 	}
 	run("c.vcd", ORDER_FORWARD, false, NULL);
 	run("c.fst", ORDER_FORWARD, false, NULL);
-	snprintf(command, sizeof(command), "fst2vcd -f %s -o %s", tb_path("c.fst"), tb_path("c2.vcd"));
+	snprintf(command, sizeof(command), "fst2vcd -f %s -o %s", tb_path("c.fst"),
+		 tb_path("c2.vcd"));
 	CU_ASSERT_EQUAL_FATAL(system(command), 0);
 	CU_ASSERT_FATAL(tb_vcd_read(tb_path("c.vcd"), &vcd));
 	CU_ASSERT_FATAL(tb_vcd_read(tb_path("c2.vcd"), &fst));
@@ -484,7 +499,8 @@ CU_TestInfo test_wave_tests[] = {
 	{ "aborted waveform leaves no file", wave_aborted_leaves_no_file },
 	{ "full disk is a mistake", wave_full_disk_is_a_mistake },
 #ifdef HAVE_FST
-	{ "FST read by gtkwave holds what the VCD holds", fst_read_by_gtkwave_holds_what_the_vcd_holds },
+	{ "FST read by gtkwave holds what the VCD holds",
+	  fst_read_by_gtkwave_holds_what_the_vcd_holds },
 	{ "FST is the same for any order of steps", fst_any_order_of_steps_is_the_same_file },
 #endif
 	CU_TEST_INFO_NULL

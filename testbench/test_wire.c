@@ -149,10 +149,9 @@ static void any_stalls_lose_nothing(void)
 /* Cycles at which frames arrive, and stalls of the channels, as one number. */
 static uint64_t arrival_digest(enum step_order order, bool every_cycle)
 {
-	static const char *const sets[] = {
-		"wire.loss=0.1", "wire.duplicate=0.1", "wire.reorder=0.2",
-		"wire.stall_in=random", "wire.stall_out=random", NULL
-	};
+	static const char *const sets[] = { "wire.loss=0.1",         "wire.duplicate=0.1",
+					    "wire.reorder=0.2",      "wire.stall_in=random",
+					    "wire.stall_out=random", NULL };
 	struct bench b;
 	uint64_t d = 0;
 
@@ -188,10 +187,10 @@ static void step_order_and_sleeping_change_nothing(void)
 static void rules_hit_exactly_the_nth_frames(void)
 {
 	static const uint64_t drop[] = { 1, 4 }, dup[] = { 2 }, corrupt[] = { 5 }, delay[] = { 6 };
-	static const struct wire_rule rules[] = {
-		{ WIRE_DROP, 0, drop, 2 }, { WIRE_DUP, 0, dup, 1 }, { WIRE_CORRUPT, 0, corrupt, 1 },
-		{ WIRE_DELAY, 2 * PS_PER_US, delay, 1 }
-	};
+	static const struct wire_rule rules[] = { { WIRE_DROP, 0, drop, 2 },
+						  { WIRE_DUP, 0, dup, 1 },
+						  { WIRE_CORRUPT, 0, corrupt, 1 },
+						  { WIRE_DELAY, 2 * PS_PER_US, delay, 1 } };
 	/* PSNs from 0: frame n has PSN n - 1 */
 	static const uint32_t want[] = { 1, 1, 2, 4, 6, 7, 5 };
 	struct wire_env env = { .rules = { rules, NULL }, .n_rules = { 4, 0 } };
@@ -305,7 +304,8 @@ static void short_infiniband_packets_fill_a_long_line(void)
 	bench_start(&b, sets, &env, 50000);
 	for (uint32_t i = 0; i < 50000; i++) {
 		struct frame f = { .buf = pkt_in_pool(b.pool, &b.packets, 0, IB_SEND_ONLY, i, 0),
-				   .first_ps = 2500ull * i, .last_ps = 2500ull * i + 2240 };
+				   .first_ps = 2500ull * i,
+				   .last_ps = 2500ull * i + 2240 };
 
 		tb_send_at(b.a_in, i, &f);
 	}

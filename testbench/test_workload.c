@@ -15,7 +15,7 @@
 #include "testbench/tb_system.h"
 
 #define MAX_LOG 512u
-#define NS(x) ((x) * PS_PER_NS)
+#define NS(x) ((x)*PS_PER_NS)
 
 struct done_wqe {
 	uint64_t raddr, now_ps;
@@ -28,13 +28,13 @@ struct device {
 	struct tb_port *rsp;
 	struct done_wqe log[MAX_LOG];
 	uint32_t n_log, n_mmio, n_ci;
-	uint16_t index[8];	/* next block of each QP */
-	uint32_t pi[8];		/* CQEs written, per CQ */
-	struct cpu_req poll[8];	/* polls that wait */
+	uint16_t index[8];      /* next block of each QP */
+	uint32_t pi[8];         /* CQEs written, per CQ */
+	struct cpu_req poll[8]; /* polls that wait */
 	bool has_poll[8];
 	uint64_t now_cyc, delay_cyc; /* completions are seen so much later */
-	uint32_t bad_at;	/* WQE of the log that fails, counted from 1; 0 = none */
-	uint64_t foreign_ps;	/* when the first poll came: then record 1 of h1 is completed */
+	uint32_t bad_at;             /* WQE of the log that fails, counted from 1; 0 = none */
+	uint64_t foreign_ps; /* when the first poll came: then record 1 of h1 is completed */
 };
 
 struct bench {
@@ -215,8 +215,10 @@ static void run_all(void)
 
 static void posts_run_in_file_order_with_costs(void)
 {
-	start(WRITE(1) "\n" WRITE(2) "at=1us\n" WRITE(3) "\n" WRITE(4) "at=0ns\n"
-	      "expect h0.q0 id=4 status=SUCCESS\n", NULL);
+	start(WRITE(1) "\n" WRITE(2) "at=1us\n" WRITE(3) "\n" WRITE(
+		      4) "at=0ns\n"
+			 "expect h0.q0 id=4 status=SUCCESS\n",
+	      NULL);
 	run_all();
 	CU_ASSERT_EQUAL_FATAL(bench.dev.n_log, 4);
 	for (uint32_t i = 0; i < 4; i++)
@@ -236,9 +238,11 @@ static void post_after_starts_its_delay_behind_the_completion(void)
 {
 	uint64_t polled;
 
-	start("qp h0 q1 type=RC peer=h1.q0\n" WRITE(1) "at=500ns\n"
-	      "post h0.q1 id=2 op=RDMA_WRITE remote=dst:2 after=1 delay=3us\n"
-	      "post h0.q0 id=3 op=RDMA_WRITE remote=dst:3 after=1,2\n", NULL);
+	start("qp h0 q1 type=RC peer=h1.q0\n" WRITE(
+		      1) "at=500ns\n"
+			 "post h0.q1 id=2 op=RDMA_WRITE remote=dst:2 after=1 delay=3us\n"
+			 "post h0.q0 id=3 op=RDMA_WRITE remote=dst:3 after=1,2\n",
+	      NULL);
 	run_all();
 	polled = row_of(1, 0)->t_ps[OP_POLL];
 	CU_ASSERT_TRUE(polled > NS(500));
@@ -252,8 +256,8 @@ static void post_after_starts_its_delay_behind_the_completion(void)
 static void post_after_another_host_starts_at_the_next_edge(void)
 {
 	start(WRITE(1) "flags=unsignaled\n"
-	      "post h1.q0 id=1 op=RDMA_WRITE remote=va:0:rkey:0\n"
-	      WRITE(2) "after=h1:1\n", NULL);
+		       "post h1.q0 id=1 op=RDMA_WRITE remote=va:0:rkey:0\n" WRITE(2) "after=h1:1\n",
+	      NULL);
 	tb_run(&bench.tb);
 	oplog_flush(bench.sys.s->oplog);
 	CU_ASSERT_TRUE(bench.dev.foreign_ps > 0);
@@ -269,11 +273,13 @@ static void queues_share_the_core_by_start_then_file(void)
 {
 	static const uint64_t want[] = { 2, 3, 1, 4, 5 };
 
-	start("qp h0 q1 type=RC peer=h1.q0\n" WRITE(1) "at=400ns\n"
-	      "post h0.q1 id=2 op=RDMA_WRITE remote=dst:2\n"
-	      "post h0.q1 id=3 op=RDMA_WRITE remote=dst:3\n"
-	      "post h0.q1 id=4 op=RDMA_WRITE remote=dst:4 at=400ns\n"
-	      WRITE(5) "at=400ns\n", NULL);
+	start("qp h0 q1 type=RC peer=h1.q0\n" WRITE(
+		      1) "at=400ns\n"
+			 "post h0.q1 id=2 op=RDMA_WRITE remote=dst:2\n"
+			 "post h0.q1 id=3 op=RDMA_WRITE remote=dst:3\n"
+			 "post h0.q1 id=4 op=RDMA_WRITE remote=dst:4 at=400ns\n" WRITE(
+				 5) "at=400ns\n",
+	      NULL);
 	run_all();
 	CU_ASSERT_EQUAL_FATAL(bench.dev.n_log, 5);
 	for (unsigned i = 0; i < 5; i++)
@@ -336,7 +342,7 @@ static void queue_full_of_work_waits_for_room(void)
 	run_all();
 	CU_ASSERT_EQUAL(bench.dev.n_log, 20);
 	CU_ASSERT_EQUAL(bench.n_rows, 20);
-	CU_ASSERT_TRUE(most_in_flight() <= 8);	/* sq=8 */
+	CU_ASSERT_TRUE(most_in_flight() <= 8); /* sq=8 */
 	/* an unsignaled request ends at the completion that covers it */
 	CU_ASSERT_EQUAL(row_of(1, 0)->t_ps[OP_POLL], row_of(5, 0)->t_ps[OP_POLL]);
 	finish();
@@ -361,7 +367,8 @@ static void batch_rings_once_or_when_it_must_wait(void)
 	      "post h0.q0 id=2 op=RDMA_WRITE remote=dst:2 flags=more\n"
 	      "post h0.q0 id=3 op=RDMA_WRITE remote=dst:3\n"
 	      "post h0.q0 id=4 op=RDMA_WRITE remote=dst:4 flags=more repeat=20 window=30 at=1us\n"
-	      "post h0.q0 id=5 op=RDMA_WRITE remote=dst:5\n", NULL);
+	      "post h0.q0 id=5 op=RDMA_WRITE remote=dst:5\n",
+	      NULL);
 	run_all();
 	CU_ASSERT_EQUAL(bench.dev.n_log, 24);
 	CU_ASSERT_EQUAL(bench.dev.log[0].now_ps, bench.dev.log[2].now_ps);
@@ -379,7 +386,8 @@ static void post_refused_counts_as_done(void)
 	      "post h0.q0 id=2 op=RDMA_WRITE remote=dst:2 after=1\n"
 	      "expect h0.q0 id=1 error=EINVAL\n"
 	      "expect h0.q0 id=1 none\n"
-	      "expect h0.q0 id=2 status=SUCCESS\n", NULL);
+	      "expect h0.q0 id=2 status=SUCCESS\n",
+	      NULL);
 	run_all();
 	CU_ASSERT_EQUAL(bench.dev.n_log, 1);
 	CU_ASSERT_EQUAL(tb_stat(&bench.tb, "refused"), 1);
@@ -391,10 +399,12 @@ static void completion_with_error_reaches_row_and_expect(void)
 	struct expect_result res;
 	struct err e = { 0 };
 
-	start(WRITE(1) "\n" WRITE(2) "flags=unsignaled\n" WRITE(3) "\n"
-	      "expect h0.q0 id=3 status=REM_ACCESS_ERR\n"
-	      "expect h0.q0 id=2 none\n"
-	      "expect h0.q0 id=1 status=REM_ACCESS_ERR\n", NULL);
+	start(WRITE(1) "\n" WRITE(2) "flags=unsignaled\n" WRITE(
+		      3) "\n"
+			 "expect h0.q0 id=3 status=REM_ACCESS_ERR\n"
+			 "expect h0.q0 id=2 none\n"
+			 "expect h0.q0 id=1 status=REM_ACCESS_ERR\n",
+	      NULL);
 	bench.dev.bad_at = 3;
 	tb_run(&bench.tb);
 	oplog_flush(bench.sys.s->oplog);
@@ -420,13 +430,14 @@ static uint32_t rq_producer(const struct host *h)
 static void receives_are_in_force_before_time_0(void)
 {
 	start(WRITE(1) "at=5us\n"
-	      "recv h0.q0 id=2 sge=src:0:8\n"
-	      "recv h0.q0 id=3 sge=src:8:8\n"
-	      "recv h0.q0 id=4 sge=src:16:8 at=1us\n"
-	      "recv h0.q0 id=5 sge=src:24:8\n", NULL);
+		       "recv h0.q0 id=2 sge=src:0:8\n"
+		       "recv h0.q0 id=3 sge=src:8:8\n"
+		       "recv h0.q0 id=4 sge=src:16:8 at=1us\n"
+		       "recv h0.q0 id=5 sge=src:24:8\n",
+	      NULL);
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 2);
 	CU_ASSERT_EQUAL(mem_at(bench.dev.h->mem, bench.dev.h->nic->qp[0].rq_pa + 64)[15], 8);
-	tb_run_for(&bench.tb, 4000);	/* the QP waits for 5 us, so do receives behind it */
+	tb_run_for(&bench.tb, 4000); /* the QP waits for 5 us, so do receives behind it */
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 2);
 	tb_run(&bench.tb);
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 4);
@@ -441,8 +452,8 @@ static void receives_without_room_wait_apart(void)
 	uint8_t cqe[64] = { 0 };
 
 	start("recv h0.q0 id=1\nrecv h0.q0 id=2\nrecv h0.q0 id=3\n"
-	      "recv h0.q0 id=4\nrecv h0.q0 id=5\nrecv h0.q0 id=6\n"
-	      WRITE(7) "\n", NULL);
+	      "recv h0.q0 id=4\nrecv h0.q0 id=5\nrecv h0.q0 id=6\n" WRITE(7) "\n",
+	      NULL);
 	CU_ASSERT_EQUAL(rq_producer(bench.dev.h), 4);
 	tb_run(&bench.tb);
 	CU_ASSERT_EQUAL(bench.dev.n_log, 1);
@@ -470,7 +481,8 @@ static void inline_post_sees_the_store_before_it(void)
 
 	start("mem h0 src:100 hex:a1a2a3a4a5a6a7a8\n"
 	      "mem h0 src:4090 set:7:200\n"
-	      "post h0.q0 id=1 op=RDMA_WRITE sge=src:100:8 remote=dst:0 flags=inline\n", NULL);
+	      "post h0.q0 id=1 op=RDMA_WRITE sge=src:100:8 remote=dst:0 flags=inline\n",
+	      NULL);
 	run_all();
 	CU_ASSERT_EQUAL(bench.dev.log[0].first_inline, 0xa1);
 	CU_ASSERT_TRUE(space_read(bench.dev.h->space, 0x10000000 + 4089, got, 8));

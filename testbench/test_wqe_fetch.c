@@ -15,9 +15,9 @@ extern const struct block_class wqe_fetch_class;
 #define RQ_WQES 8u
 #define RQ_STRIDE 64u
 #define BASE 0x100000ull
-#define SQ_OFF(q) ((q) * 0x1000u)
-#define RQ_OFF(q) (0x8000u + (q) * 0x1000u)
-#define DBR_OFF(q) (0x10000u + (q) * 64u)
+#define SQ_OFF(q) ((q)*0x1000u)
+#define RQ_OFF(q) (0x8000u + (q)*0x1000u)
+#define DBR_OFF(q) (0x10000u + (q)*64u)
 #define MEM_BYTES 0x11000u
 #define MAX_WQES 6000u
 
@@ -29,7 +29,7 @@ struct written {
 
 struct send_queue {
 	uint16_t posted, fetched;
-	uint32_t to_write;	/* WQEs still to be written */
+	uint32_t to_write;       /* WQEs still to be written */
 	struct written *written; /* in order */
 	uint32_t n_written, n_seen, n_reported;
 	bool is_ordered;
@@ -47,12 +47,12 @@ struct bench {
 	struct rng rng, qpc_rng, rq_rng; /* one a reaction: at one edge they come in any order */
 	uint32_t max_bb, max_wqe;
 	unsigned errors;
-	bool is_alone;			/* one order by hand, nothing to compare with */
+	bool is_alone; /* one order by hand, nothing to compare with */
 	/* receive side */
 	uint16_t rq_posted[N_QP], rq_seen[N_QP];
 	uint32_t rq_asked[N_QP], rq_none;
 	uint32_t rq_to_ask;
-	bool posts_on;			/* receives are posted while it runs */
+	bool posts_on; /* receives are posted while it runs */
 };
 
 static void put_be(uint8_t *p, unsigned n, uint64_t v)
@@ -107,10 +107,14 @@ static void make_wqe(struct bench *e, struct written *x, uint32_t qpi, uint16_t 
 	bool is_inline = op && op < 0x10 && ds > fixed && rng_below(&e->rng, 3) == 0;
 
 	memset(x, 0, sizeof(*x));
-	x->w = (struct wqe){
-		.qpi = qpi, .index = index, .opcode = op, .n_bb = (uint8_t)ceil_div(ds, 4),
-		.imm = (uint32_t)rng_next(&e->rng), .fence = coin(e), .signaled = coin(e),
-		.solicited = coin(e) };
+	x->w = (struct wqe){ .qpi = qpi,
+			     .index = index,
+			     .opcode = op,
+			     .n_bb = (uint8_t)ceil_div(ds, 4),
+			     .imm = (uint32_t)rng_next(&e->rng),
+			     .fence = coin(e),
+			     .signaled = coin(e),
+			     .solicited = coin(e) };
 	put_be(x->bytes, 4, (uint32_t)index << 8 | op);
 	put_be(x->bytes + 4, 4, 0x40u << 8 | ds);
 	x->bytes[11] = (uint8_t)(x->w.fence * 0x80 | x->w.signaled * 0x08 | x->w.solicited * 0x02);
@@ -162,9 +166,11 @@ static void write_and_order(struct bench *e, uint32_t qpi, uint64_t at)
 	if (q->posted == q->fetched || q->is_ordered)
 		return;
 	q->is_ordered = true;
-	tb_send_at(e->fetch, at, &(struct sq_fetch){
-		.qpi = qpi, .index = q->fetched, .n_bb = (uint16_t)(q->posted - q->fetched),
-		.max_wqe = (uint16_t)(1 + rng_below(&e->rng, e->max_wqe)) });
+	tb_send_at(e->fetch, at,
+		   &(struct sq_fetch){ .qpi = qpi,
+				       .index = q->fetched,
+				       .n_bb = (uint16_t)(q->posted - q->fetched),
+				       .max_wqe = (uint16_t)(1 + rng_below(&e->rng, e->max_wqe)) });
 }
 
 static void on_fetched(struct tb *t, struct tb_port *p, const void *msg)
@@ -277,10 +283,15 @@ static void bench_start(struct bench *e, const char *const *sets, uint32_t max_d
 	memset(e, 0, sizeof(*e));
 	e->nic = (struct nic){ .qp = e->qp, .n_qp = N_QP, .oplog = oplog_create() };
 	for (uint32_t i = 0; i < N_QP; i++) {
-		e->qp[i] = (struct qp_attr){
-			.type = QP_RC, .sq_pa = BASE + SQ_OFF(i), .rq_pa = BASE + RQ_OFF(i),
-			.dbr_pa = BASE + DBR_OFF(i), .sq_bb = RING_BB, .rq_wqe = RQ_WQES,
-			.rq_stride = RQ_STRIDE, .sq_op = e->sq_op[i], .rq_op = e->rq_op[i] };
+		e->qp[i] = (struct qp_attr){ .type = QP_RC,
+					     .sq_pa = BASE + SQ_OFF(i),
+					     .rq_pa = BASE + RQ_OFF(i),
+					     .dbr_pa = BASE + DBR_OFF(i),
+					     .sq_bb = RING_BB,
+					     .rq_wqe = RQ_WQES,
+					     .rq_stride = RQ_STRIDE,
+					     .sq_op = e->sq_op[i],
+					     .rq_op = e->rq_op[i] };
 		e->sq[i].written = x_calloc(MAX_WQES, sizeof(struct written));
 	}
 	e->max_bb = 4;
@@ -292,8 +303,11 @@ static void bench_start(struct bench *e, const char *const *sets, uint32_t max_d
 	e->fetch = tb_source(&e->t, "fetch");
 	e->rq_req = tb_source(&e->t, "rq_req");
 	e->qpc_rsp = tb_source(&e->t, "qpc_rsp");
-	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "dma_rsp"), .mem = e->mem, .base = BASE,
-				  .size = MEM_BYTES, .max_delay = max_delay };
+	e->dma = (struct tb_dma){ .rsp = tb_source(&e->t, "dma_rsp"),
+				  .mem = e->mem,
+				  .base = BASE,
+				  .size = MEM_BYTES,
+				  .max_delay = max_delay };
 	rng_seed(&e->dma.rng, "dma", max_delay);
 	tb_sink_react(&e->t, "dma_req", tb_dma_react, &e->dma);
 	tb_sink_react(&e->t, "qpc_req", on_qpc_req, e);
@@ -340,9 +354,13 @@ static void wqe_fetch_any_stalls_deliver_every_wqe(void)
 	char in[64], out[64];
 
 	for (unsigned k = 0; k < 48; k++) {
-		const char *sets[] = { in, out, prefetch[k / 16],
-				       "wqe_fetch.reads=2", "wqe_fetch.wqe_slots=16",
-				       "wqe_fetch.rq_prefetch=3", NULL };
+		const char *sets[] = { in,
+				       out,
+				       prefetch[k / 16],
+				       "wqe_fetch.reads=2",
+				       "wqe_fetch.wqe_slots=16",
+				       "wqe_fetch.rq_prefetch=3",
+				       NULL };
 		struct bench e;
 
 		tb_stall_sets(&wqe_fetch_class, k / 4 % 4, k % 4, in, out);
@@ -535,8 +553,8 @@ static void wqe_fetch_low_water_keeps_credits_fresh(void)
 static void wqe_fetch_step_order_changes_nothing(void)
 {
 	const char *sets[] = { "wqe_fetch.stall_out=random", "wqe_fetch.stall_in=alternate",
-			       "wqe_fetch.width=16", "wqe_fetch.reads=2",
-			       "wqe_fetch.wqe_slots=16", NULL };
+			       "wqe_fetch.width=16",         "wqe_fetch.reads=2",
+			       "wqe_fetch.wqe_slots=16",     NULL };
 	uint64_t hash[4];
 
 	for (unsigned k = 0; k < 4; k++) {

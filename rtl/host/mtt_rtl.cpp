@@ -9,12 +9,14 @@
 #include "Vmtt.h"
 #include "rtl/host/rtl_block.hpp"
 
-namespace {
+namespace
+{
 
-class mtt_rtl : public rtl::block_of<Vmtt> {
+class mtt_rtl : public rtl::block_of<Vmtt>
+{
 public:
 	explicit mtt_rtl(struct block *owner)
-		: block_of(owner), m(reinterpret_cast<struct mtt *>(owner))
+	    : block_of(owner), m(reinterpret_cast<struct mtt *>(owner))
 	{
 		m->pool = pool_create(owner, 1, MPT_SIZE);
 		PIN(clk_i), PIN(rst_ni), PIN(idle_o);
@@ -56,7 +58,13 @@ using entry = rtl::entry<struct mtt, mtt_rtl>;
 } // namespace
 
 extern "C" const struct block_class mtt_rtl_class = {
-	"mtt", "rtl", sizeof(struct mtt), mtt_fields,
+	"mtt",
+	"rtl",
+	sizeof(struct mtt),
+	mtt_fields,
 	"address translation: key check, page look-up, their caches",
-	entry::build, entry::reset, entry::step, entry::destroy,
+	entry::build,
+	entry::reset,
+	entry::step,
+	entry::destroy,
 };

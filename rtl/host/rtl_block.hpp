@@ -23,7 +23,8 @@
 #include "models/msg.h"
 #include "verilated.h"
 
-namespace rtl {
+namespace rtl
+{
 
 /* One field of a message: where it is in the C struct, and its bits on the pins. */
 struct msg_row {
@@ -35,7 +36,8 @@ struct msg_layout {
 	std::vector<msg_row> rows; /* the first field is in the lowest bits, as is byte 0 */
 };
 
-namespace layout {
+namespace layout
+{
 #define F(ctype, bits, name, doc) { offsetof(T, name), sizeof(ctype), bits },
 #define FA(ctype, n, name, doc) { offsetof(T, name), n, 8 * (n) },
 #define MSG(name, doc, fields) \
@@ -155,7 +157,8 @@ inline size_t storage(unsigned bits)
 }
 
 /* What does not depend on the module's C++ type. */
-class block_base {
+class block_base
+{
 public:
 	explicit block_base(struct block *owner) : b(owner) {}
 	virtual ~block_base() = default;
@@ -248,10 +251,14 @@ private:
 	void bind_port(const struct field *f, const std::string &name, struct chan *c)
 	{
 		bool is_in = f->kind == FIELD_IN;
-		port p = { f, c, need(name + (is_in ? "_valid_i" : "_valid_o")),
+		port p = { f,
+			   c,
+			   need(name + (is_in ? "_valid_i" : "_valid_o")),
 			   need(name + (is_in ? "_ready_o" : "_ready_i")),
-			   need(name + (is_in ? "_data_i" : "_data_o")), find(name + "_wait_o"),
-			   layout_of(f->unit), name };
+			   need(name + (is_in ? "_data_i" : "_data_o")),
+			   find(name + "_wait_o"),
+			   layout_of(f->unit),
+			   name };
 
 		SIM_CHECK(p.data->size == storage(p.bits()), b);
 		if (c)
@@ -299,7 +306,8 @@ private:
 };
 
 /* A block whose module is Verilated class V. */
-template <class V> class block_of : public block_base {
+template <class V> class block_of : public block_base
+{
 protected:
 	explicit block_of(struct block *owner) : block_base(owner), context(new VerilatedContext)
 	{

@@ -31,8 +31,8 @@ struct stage {
 
 #define T struct stage
 static const struct field source_fields[] = { PORT_OUT(T, out, word, "words"), FIELDS_END };
-static const struct field stage_fields[] = { PORT_IN(T, in, word, "words"), PORT_OUT(T, out, word, "words"),
-					     FIELDS_END };
+static const struct field stage_fields[] = { PORT_IN(T, in, word, "words"),
+					     PORT_OUT(T, out, word, "words"), FIELDS_END };
 static const struct field sink_fields[] = { PORT_IN(T, in, word, "words"), FIELDS_END };
 #undef T
 
@@ -80,12 +80,21 @@ static uint64_t sink_step(struct block *b)
 	return CYCLE_NEVER;
 }
 
-static const struct block_class source = { .name = "source", .impl = "c", .size = sizeof(struct stage),
-					   .fields = source_fields, .step = source_step };
-static const struct block_class middle = { .name = "stage", .impl = "c", .size = sizeof(struct stage),
-					   .fields = stage_fields, .step = stage_step };
-static const struct block_class sink = { .name = "sink", .impl = "c", .size = sizeof(struct stage),
-					 .fields = sink_fields, .step = sink_step };
+static const struct block_class source = { .name = "source",
+					   .impl = "c",
+					   .size = sizeof(struct stage),
+					   .fields = source_fields,
+					   .step = source_step };
+static const struct block_class middle = { .name = "stage",
+					   .impl = "c",
+					   .size = sizeof(struct stage),
+					   .fields = stage_fields,
+					   .step = stage_step };
+static const struct block_class sink = { .name = "sink",
+					 .impl = "c",
+					 .size = sizeof(struct stage),
+					 .fields = sink_fields,
+					 .step = sink_step };
 static const struct block_class *const classes[] = { &source, &middle, &sink, NULL };
 
 static void stop_after(struct sim *s, void *arg)
@@ -106,7 +115,8 @@ static void build(struct sim *s, struct config *cfg, uint32_t n)
 		struct block *b;
 
 		snprintf(path, sizeof(path), "c%" PRIu32, i);
-		b = netlist_add(s, classes, name, path, cfg, i / CHAIN % 2 ? 322265625 : 250000000, NULL, &e);
+		b = netlist_add(s, classes, name, path, cfg, i / CHAIN % 2 ? 322265625 : 250000000,
+				NULL, &e);
 		SIM_CHECK(b != NULL, NULL);
 		if (at)
 			netlist_connect(s, last, "out", b, "in", 16, 2);
@@ -131,7 +141,7 @@ int main(int argc, char **argv)
 	config_init(&cfg);
 	sim_init(&s, 1);
 	build(&s, &cfg, n);
-	s.until_ps = 3 * CHAIN * SOURCE_CYCLES * 4 * PS_PER_NS;	/* fill the chains first */
+	s.until_ps = 3 * CHAIN * SOURCE_CYCLES * 4 * PS_PER_NS; /* fill the chains first */
 	sim_run(&s);
 	s.until_ps = TIME_NEVER;
 	steps += s.steps;
@@ -142,7 +152,8 @@ int main(int argc, char **argv)
 	sim_run(&s);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
 	seconds = (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9;
-	printf("%9" PRIu32 " blocks: %6.1f M steps/s\n", n, (double)(s.steps - first) / seconds / 1e6);
+	printf("%9" PRIu32 " blocks: %6.1f M steps/s\n", n,
+	       (double)(s.steps - first) / seconds / 1e6);
 	sim_destroy(&s);
 	config_destroy(&cfg);
 	return 0;
