@@ -45,6 +45,24 @@ static void demo_holds_in_every_encapsulation(void)
 	}
 }
 
+static void recordings_of_other_services_hold_in_every_encapsulation(void)
+{
+	static const char *const traces[] = { "traces/rxe_uc_sge3.trace.gz",
+					      "traces/rxe_ud.trace.gz" };
+
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
+		const char *const how[] = { sets[i], "nic.profile=softroce", NULL };
+
+		for (size_t k = 0; k < ARRAY_LEN(traces); k++) {
+			struct tb_run t;
+
+			tb_run_ok(&t, &(struct tb_run_how){ .trace = traces[k], .sets = how });
+			CU_ASSERT(tb_run_stat(&t, "nic1.rx_parser.requests") > 20);
+			tb_run_close(&t);
+		}
+	}
+}
+
 static void demo_holds_on_a_bad_wire(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
@@ -257,6 +275,7 @@ static void ends_that_disagree_are_refused(void)
 	}
 CU_TestInfo test_encap_tests[] = {
 	TEST(demo_holds_in_every_encapsulation),
+	TEST(recordings_of_other_services_hold_in_every_encapsulation),
 	TEST(demo_holds_on_a_bad_wire),
 	TEST(step_order_and_sleeping_change_nothing),
 	TEST(headers_carry_the_addresses_of_the_trace),

@@ -15,6 +15,7 @@
 #include "models/commands.h"
 #include "models/icrc.h"
 #include "testbench/tb_file.h"
+#include "testbench/tb_oracle.h"
 #include "testbench/tb_replay.h"
 
 #define RXE "../shared/rxe/"
@@ -524,26 +525,6 @@ static void memory_compared_with_its_image_is_equal_and_with_another_differs(voi
 
 /* ---- other people's tools ---- */
 
-static bool has_tools(void)
-{
-	return system("command -v tshark editcap python3 >/dev/null 2>&1 && "
-		      "test -r ../shared/tshark_oracle.sh && test -r ../shared/rdmacrc.py") == 0;
-}
-
-/* True when tshark reads every packet and finds none malformed, and rdmacrc.py every ICRC right. */
-static bool tools_accept(const char *pcapng, uint32_t packets)
-{
-	const char *pcap = tb_path("replay.pcap");
-	char command[4 * PATH];
-
-	snprintf(command, sizeof(command),
-		 "editcap -F nsecpcap %s %s && "
-		 "sh ../shared/tshark_oracle.sh %s %" PRIu32 " >/dev/null && "
-		 "python3 ../shared/rdmacrc.py %s | grep -qx 'TOTAL %" PRIu32 " bad 0'",
-		 pcapng, pcap, pcap, packets, pcap, packets);
-	return system(command) == 0;
-}
-
 /* One byte of the last packet in a capture changed. */
 static void spoil_file(const char *path)
 {
@@ -565,10 +546,8 @@ static void captures_read_by_tshark_and_rdmacrc_are_good(void)
 	struct tb_run t;
 	uint32_t n;
 
-	if (!has_tools()) {
-		printf("skipped: no tshark, editcap, python3 or ../shared ");
+	if (!tb_has_capture_tools())
 		return;
-	}
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		tb_run_ok(&t, &(struct tb_run_how){ .trace = TRACE(names[i]),
 						    .ini = softroce,
@@ -576,10 +555,10 @@ static void captures_read_by_tshark_and_rdmacrc_are_good(void)
 						    .keep_packets = true });
 		n = t.n_packets;
 		tb_run_close(&t);
-		CU_ASSERT(tools_accept(pcap, n));
+		CU_ASSERT(tb_capture_is_good(pcap, n));
 	}
 	spoil_file(pcap);
-	CU_ASSERT_FALSE(tools_accept(pcap, n));
+	CU_ASSERT_FALSE(tb_capture_is_good(pcap, n));
 }
 
 #define TEST(f) \
