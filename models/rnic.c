@@ -165,6 +165,19 @@ static const struct field link_fields[] = {
 };
 #undef T
 
+const struct block_class nic_section = {
+	.name = "nic", .impl = "section", .fields = nic_fields,
+	.doc = "section [nic] of a scenario or profile: every NIC; [nic0], [nic1], ...: one",
+};
+const struct block_class host_section = {
+	.name = "host", .impl = "section", .fields = host_fields,
+	.doc = "section [host] of a scenario: every host; [host0], ...: one",
+};
+const struct block_class link_section = {
+	.name = "link", .impl = "section", .fields = link_fields,
+	.doc = "sections [link0], [link1], ... of a scenario: which NICs are joined; the rows of wire stand there too",
+};
+
 /* ---- profiles ---- */
 
 /*
@@ -470,7 +483,7 @@ static bool check_recovery(struct rnic *r, struct err *e)
 		    get_param(r, i, "responder", "recovery") != recovery)
 			return err_set(e, NULL, 0,
 				       "requester.recovery and responder.recovery of nic%" PRIu32
-				       " are not those of nic0; allowed: the same at all ends",
+				       " are not both what requester.recovery of nic0 is; allowed: the same everywhere",
 				       i);
 		tx = max_u64(tx, get_param(r, i, "requester", "sr_window"));
 		rx = min_u64(rx, get_param(r, i, "responder", "sr_window"));
@@ -487,6 +500,8 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 {
 	*r = (struct rnic){ .n_nics = t->n_hosts };
 	sim_init(&r->sim, seed);
+	if (t->n_hosts == 0)
+		return err_set(e, t->path, 0, "the trace has no host; allowed: `host NAME` records, two or more");
 	r->nic_of_host = x_calloc(t->n_hosts + 1, sizeof(*r->nic_of_host));
 	r->host_of_nic = x_calloc(t->n_hosts + 1, sizeof(*r->host_of_nic));
 	r->links = x_calloc(t->n_hosts + 1, sizeof(*r->links));

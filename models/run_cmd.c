@@ -213,6 +213,7 @@ static int finish(struct run *u, enum sim_end end, struct err *e)
 		return EXIT_BAD_INPUT;
 	if (!u->opt.is_quiet)
 		run_report_print(u->report, stdout);
+	run_report_failures(u->report, u->opt.is_quiet ? stderr : stdout);
 	return held ? EXIT_OK : EXIT_EXPECT;
 }
 

@@ -199,6 +199,10 @@ bool run_report_how(const struct run_report *rp, const struct run_options *o,
 void run_report_print(const struct run_report *rp, FILE *f)
 {
 	report_print(&rp->report, f);
+}
+
+void run_report_failures(const struct run_report *rp, FILE *f)
+{
 	for (uint32_t i = 0; i < rp->expects.n_failures; i++)
 		fprintf(f, "%s\n", rp->expects.failures[i].text);
 }

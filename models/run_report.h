@@ -32,8 +32,9 @@ bool run_report_finish(struct run_report *rp, const struct scenario *sc, bool *h
 bool run_report_how(const struct run_report *rp, const struct run_options *o,
 		    const char *trace_path, double wall_s, struct err *e);
 
-/* The timing tables, then each `expect` that failed. */
+/* The timing tables; each `expect` that failed. */
 void run_report_print(const struct run_report *rp, FILE *f);
+void run_report_failures(const struct run_report *rp, FILE *f);
 
 /* Release it; files that were not finished are removed. NULL is ignored. */
 void run_report_close(struct run_report *rp);

@@ -25,6 +25,11 @@ const struct field scenario_fields[] = {
 };
 #undef T
 
+const struct block_class scenario_section = {
+	.name = "scenario", .impl = "section", .fields = scenario_fields,
+	.doc = "section [scenario] of a scenario: what is run",
+};
+
 /* The options that take a value, and the member or setting that takes it. */
 static const struct option {
 	const char *name;
@@ -59,7 +64,7 @@ static bool take_value(const struct option *opt, const char *value, struct run_o
 	if (strlen(value) > sizeof(set) / 2)
 		return err_set(e, NULL, 0, "%s: the value is too long", opt->name);
 	snprintf(set, sizeof(set), "%s=%s", opt->setting, value);
-	return config_set(cfg, set, e);
+	return config_set_as(cfg, opt->name, set, e);
 }
 
 static bool take_order(const char *value, struct run_options *o, struct err *e)
@@ -113,6 +118,18 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 	return unknown_option(name, e);
 }
 
+static bool outputs_differ(const struct run_options *o, struct err *e)
+{
+	const char *const name[] = { o->wave, o->pcap, o->timeline };
+
+	for (size_t i = 0; i < ARRAY_LEN(name); i++)
+		for (size_t k = i + 1; k < ARRAY_LEN(name); k++)
+			if (name[i] && name[k] && strcmp(name[i], name[k]) == 0)
+				return err_set(e, NULL, 0, "run: two outputs are named '%s'; allowed: a file for each",
+					       name[i]);
+	return true;
+}
+
 bool run_options_parse(int argc, char **argv, struct run_options *o, struct config *cfg,
 		       struct err *e)
 {
@@ -129,6 +146,8 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, struct conf
 			o->scenario = argv[i];
 		}
 	}
+	if (!outputs_differ(o, e))
+		return false;
 	if (!o->scenario)
 		return err_set(e, NULL, 0,
 			       "run: which scenario? allowed: rnicsim run SCENARIO.ini [options]");

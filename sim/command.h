@@ -26,4 +26,7 @@ struct command {
 extern const struct command *const command_list[];
 extern const struct block_class *const block_classes[];
 
+/* The sections of a scenario that are no blocks, as classes with PARAM rows only, for `describe`. Ends with NULL. */
+extern const struct block_class *const section_classes[];
+
 #endif

@@ -295,9 +295,9 @@ bool config_read_profile(struct config *c, const char *path, const char *scope, 
 	return read_ini(c, path, scope, CONFIG_PROFILE, e);
 }
 
-bool config_set(struct config *c, const char *arg, struct err *e)
+bool config_set_as(struct config *c, const char *option, const char *arg, struct err *e)
 {
-	struct setting like = { .rank = CONFIG_COMMAND, .file = "--set" };
+	struct setting like = { .rank = CONFIG_COMMAND, .file = option };
 	char text[64], *copy = x_strdup(arg), *eq = strchr(copy, '='), *dot = NULL;
 	char *section, *key, *value;
 	bool is_ok = false;
@@ -316,10 +316,15 @@ bool config_set(struct config *c, const char *arg, struct err *e)
 	if (is_ok)
 		add_setting(c, &like, section, key, value);
 	else
-		err_set(e, "--set", 0, "'%s' is not section.key=value, for example mtt.ways=4",
+		err_set(e, option, 0, "'%s' is not section.key=value, for example mtt.ways=4",
 			shown(arg, text));
 	free(copy);
 	return is_ok;
+}
+
+bool config_set(struct config *c, const char *arg, struct err *e)
+{
+	return config_set_as(c, "--set", arg, e);
 }
 
 /* The instance's own name in its group: "qpc_tx" of "nic0.qpc_tx"; NULL when it has no group. */

@@ -73,6 +73,9 @@ bool config_read_profile(struct config *c, const char *path, const char *scope, 
 /* One --set argument, "section.key=value" (the last dot before '=' splits; "nic0.mtt.ways=4"). */
 bool config_set(struct config *c, const char *arg, struct err *e);
 
+/* The same for an option of its own, which errors then name. 'option' outlives 'c'. */
+bool config_set_as(struct config *c, const char *option, const char *arg, struct err *e);
+
 /*
  * Set every PARAM row of 'fields' (up to FIELDS_END) in the struct at 'obj': first its default (FORM_STR rows
  * are left alone), then the winning setting. 'path' is the instance ("nic0.mtt", "scenario", "link0"),

@@ -126,9 +126,13 @@ static void describe_text(FILE *f, const struct block_class *const *classes,
 		[FIELD_OUT] = "Outputs",
 	};
 
-	fprintf(f, "## %s\n\n%s. Implementations: ", c->name, c->doc ? c->doc : "");
-	put_impls(f, classes, c->name);
-	fputs(".\n", f);
+	fprintf(f, "## %s\n\n%s.", c->name, c->doc ? c->doc : "");
+	if (c->step) {
+		fputs(" Implementations: ", f);
+		put_impls(f, classes, c->name);
+		putc('.', f);
+	}
+	putc('\n', f);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		put_text_table(f, c->fields, kinds[i], titles[kinds[i]]);
 	putc('\n', f);
@@ -310,10 +314,30 @@ bool describe(FILE *f, const struct block_class *const *classes, const struct ms
 	return true;
 }
 
+/* Sections of a scenario, then blocks. */
+static const struct block_class **described(void)
+{
+	const struct block_class **all;
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; section_classes[i]; i++)
+		n++;
+	for (size_t i = 0; block_classes[i]; i++)
+		n++;
+	all = x_calloc(n + 1, sizeof(const struct block_class *));
+	for (size_t i = 0; section_classes[i]; i++)
+		all[k++] = section_classes[i];
+	for (size_t i = 0; block_classes[i]; i++)
+		all[k++] = block_classes[i];
+	return all;
+}
+
 static int describe_run(int argc, char **argv, struct err *e)
 {
 	enum describe_form form = DESCRIBE_TEXT;
+	const struct block_class **all;
 	const char *name = NULL;
+	bool ok;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--json") == 0) {
@@ -329,8 +353,10 @@ static int describe_run(int argc, char **argv, struct err *e)
 			name = argv[i];
 		}
 	}
-	return describe(stdout, block_classes, message_list, name, form, e) ? EXIT_OK
-									    : EXIT_BAD_INPUT;
+	all = described();
+	ok = describe(stdout, all, message_list, name, form, e);
+	free(all);
+	return ok ? EXIT_OK : EXIT_BAD_INPUT;
 }
 
 const struct command describe_command = {

@@ -22,6 +22,11 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+static bool is_help(const char *arg)
+{
+	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
 static void unknown(const char *name)
 {
 	const char *names[32];
@@ -48,8 +53,7 @@ static int run(int argc, char **argv, struct err *e)
 		usage(stderr);
 		return EXIT_BAD_INPUT;
 	}
-	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
-	    strcmp(argv[1], "-h") == 0) {
+	if (strcmp(argv[1], "help") == 0 || is_help(argv[1])) {
 		usage(stdout);
 		return EXIT_OK;
 	}
@@ -57,6 +61,10 @@ static int run(int argc, char **argv, struct err *e)
 	if (!c) {
 		unknown(argv[1]);
 		return EXIT_BAD_INPUT;
+	}
+	if (argc > 2 && is_help(argv[2])) {
+		printf("usage: rnicsim %s %s\n  %s\n", c->name, c->usage, c->doc);
+		return EXIT_OK;
 	}
 	return c->run(argc - 1, argv + 1, e);
 }
