@@ -113,6 +113,7 @@ static void finish_if_over(struct dma_engine *d, uint32_t i)
 		hist_add(&d->read_time, d->b.now_ps - c->granted_ps);
 	}
 	list_put(d, &d->done[c->client], i);
+	d->to_answer |= 1u << c->client;
 }
 
 static void leave_queue(struct dma_engine *d, uint32_t q)
@@ -157,12 +158,10 @@ static uint64_t answer(struct dma_engine *d)
 {
 	uint64_t next = CYCLE_NEVER;
 
-	for (uint32_t k = 0; k < DMA_CLIENTS; k++) {
+	for (uint32_t left = d->to_answer; left; left &= left - 1) {
+		uint32_t k = (uint32_t)__builtin_ctz(left), i;
 		const struct dma_ctx *c;
-		uint32_t i;
 
-		if (d->done[k].head == DMA_CTX_NONE)
-			continue;
 		if (!chan_can_push(d->rsp[k])) {
 			chan_stall(d->rsp[k]);
 			continue;
@@ -174,6 +173,8 @@ static uint64_t answer(struct dma_engine *d)
 		list_put(d, &d->free[k], i);
 		if (d->done[k].head != DMA_CTX_NONE)
 			next = d->b.cycle + 1;
+		else
+			d->to_answer &= ~(1u << k);
 	}
 	return next;
 }
@@ -420,6 +421,8 @@ static uint32_t next_client(const struct dma_engine *d)
 {
 	uint32_t k = d->last_client;
 
+	if (!(d->b.in_pending & d->req_bits))
+		return DMA_CLIENTS;
 	for (uint32_t n = 0; n < DMA_CLIENTS; n++) {
 		k = k + 1 == DMA_CLIENTS ? 0 : k + 1;
 		if (can_grant(d, k))
@@ -482,6 +485,9 @@ static void dma_engine_build(struct block *b)
 	d->ctx = block_alloc(b, (size_t)DMA_CLIENTS * d->per_client, sizeof(*d->ctx));
 	d->tag = block_alloc(b, d->tags, sizeof(*d->tag));
 	d->free_tag = block_alloc(b, d->tags, sizeof(*d->free_tag));
+	for (uint32_t k = 0; k < DMA_CLIENTS; k++)
+		if (d->req[k])
+			d->req_bits |= 1ull << d->req[k]->in_bit;
 }
 
 static void dma_engine_reset(struct block *b)
@@ -502,7 +508,7 @@ static void dma_engine_reset(struct block *b)
 	}
 	d->n_free_tags = d->tags;
 	d->first_lacking = DMA_CTX_NONE;
-	d->virt_grants = 0;
+	d->virt_grants = d->to_answer = 0;
 	d->last_client = DMA_CLIENTS - 1;
 	d->last_queue = DMA_VIRT;
 	d->free_ps[0] = d->free_ps[1] = d->free_cyc[0] = d->free_cyc[1] = 0;

@@ -60,6 +60,8 @@ struct dma_engine {
 	uint32_t first_lacking; /* oldest of the translated queue whose pages are not all known */
 	uint32_t virt_grants;
 	struct dma_list free[DMA_CLIENTS], done[DMA_CLIENTS];
+	uint32_t to_answer; /* bit k: done[k] is not empty */
+	uint64_t req_bits;  /* of b.in_pending: some client's request */
 	uint32_t queued[DMA_CLIENTS][DMA_QUEUES];
 	uint32_t last_client; /* granted */
 	uint32_t last_queue;  /* that sent */

@@ -18,11 +18,10 @@ struct pool *pool_create(struct block *owner, uint32_t n, uint32_t size)
 	p->mem = block_alloc(owner, n, p->stride);
 	p->refs = block_alloc(owner, n, sizeof(*p->refs));
 	p->link = block_alloc(owner, n, sizeof(*p->link));
-	p->usable_ps = block_alloc(owner, n, sizeof(*p->usable_ps));
 	for (uint32_t i = 0; i < n; i++)
 		p->link[i] = i + 1;
-	p->free_head = 0;
-	p->free_tail = n - 1;
+	p->ready = 0;
+	p->fresh = n;
 	p->owner = owner;
 	p->id = s->n_pools;
 	if (s->n_pools == s->cap_pools) {
@@ -38,17 +37,29 @@ uint64_t pool_stall(struct pool *p)
 	struct block *b = p->owner;
 
 	p->is_starved = true;
-	if (p->free_head != p->n)
-		b->rearm_cyc = min_u64(b->rearm_cyc, block_cycle_at(b, p->usable_ps[p->free_head]));
+	if (p->fresh != p->n)
+		b->rearm_cyc = min_u64(b->rearm_cyc, block_cycle_at(b, p->fresh_ps + 1));
 	return CYCLE_NEVER;
+}
+
+/* At 'now_ps' those that were dropped before may be taken. */
+static void pool_ripen(struct pool *p, uint64_t now_ps)
+{
+	if (p->fresh == p->n || p->fresh_ps == now_ps)
+		return;
+	p->link[p->fresh_end] = p->ready;
+	p->ready = p->fresh;
+	p->fresh = p->n;
 }
 
 uint32_t pool_alloc(struct pool *p)
 {
-	uint32_t i = p->free_head;
+	uint32_t i;
 
 	SIM_CHECK(pool_can_alloc(p), p->owner);
-	p->free_head = p->link[i];
+	pool_ripen(p, p->owner->now_ps);
+	i = p->ready;
+	p->ready = p->link[i];
 	p->is_starved = false;
 	p->refs[i] = 1;
 	p->allocs++;
@@ -80,13 +91,12 @@ void buf_unref(struct block *by, uint32_t handle)
 	if (--p->refs[i])
 		return;
 	p->in_use--;
-	p->link[i] = p->n;
-	p->usable_ps[i] = by->now_ps + 1;
-	if (p->free_head == p->n)
-		p->free_head = i;
-	else
-		p->link[p->free_tail] = i;
-	p->free_tail = i;
+	pool_ripen(p, by->now_ps);
+	if (p->fresh == p->n)
+		p->fresh_end = i;
+	p->link[i] = p->fresh;
+	p->fresh = i;
+	p->fresh_ps = by->now_ps;
 	if (p->is_starved)
 		block_wake(p->owner, domain_cycle_at(p->owner->dom, by->now_ps + 1));
 }

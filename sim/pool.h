@@ -20,13 +20,15 @@ extern "C" {
 #define POOL_INDEX_BITS 18u /* buffers a pool: up to 2^18 - 1; pools: up to 2^14 */
 
 struct pool {
-	unsigned char *mem;  /* n x stride, cache-line aligned */
-	uint32_t *refs;      /* per buffer */
-	uint32_t *link;      /* per buffer: next free */
-	uint64_t *usable_ps; /* per free buffer: first time at which it may be taken */
+	unsigned char *mem; /* n x stride, cache-line aligned */
+	uint32_t *refs;     /* per buffer */
+	uint32_t *link;     /* per buffer: next free */
 	uint32_t n, stride, size;
-	uint32_t id;                   /* in sim->pools */
-	uint32_t free_head, free_tail; /* FIFO of free buffers, oldest first; n = none */
+	uint32_t id; /* in sim->pools */
+	/* free buffers, those dropped last first, as they are in the processor's caches; n = none */
+	uint32_t ready;            /* may be taken */
+	uint32_t fresh, fresh_end; /* dropped at fresh_ps: may be taken at later times */
+	uint64_t fresh_ps;
 	uint32_t in_use;
 	bool is_starved;
 	struct block *owner;
@@ -42,7 +44,7 @@ struct pool *pool_create(struct block *owner, uint32_t n, uint32_t size);
 /* True when a buffer can be taken at the owner's current edge. Pure. */
 static inline bool pool_can_alloc(const struct pool *p)
 {
-	return p->free_head != p->n && p->usable_ps[p->free_head] <= p->owner->now_ps;
+	return p->ready != p->n || (p->fresh != p->n && p->fresh_ps < p->owner->now_ps);
 }
 
 /* Ask to be woken when a buffer can be taken; returns CYCLE_NEVER, as chan_stall does. */
