@@ -392,6 +392,22 @@ static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t
 	return true;
 }
 
+/* Every NIC must have a link: a host that none leads to is the user's mistake. */
+static bool check_linked(const struct rnic *r, const struct trace *t, struct err *e)
+{
+	char path[64];
+
+	for (uint32_t i = 0; i < r->n_nics; i++) {
+		snprintf(path, sizeof(path), "nic%" PRIu32 ".mac", i);
+		if (!netlist_chan(netlist_find(&r->sim, path), "tx_frame"))
+			return err_set(e, NULL, 0,
+				       "host %s (nic%" PRIu32 ") has no link; allowed: [link0], [link1], ... "
+				       "that join every NIC with another",
+				       t->hosts[r->host_of_nic[i]].name, i);
+	}
+	return true;
+}
+
 /* The links that the scenario names; two NICs and no link are joined back to back. */
 static bool build_links(struct rnic *r, struct config *cfg, const struct trace *t, struct err *e)
 {
@@ -498,7 +514,7 @@ static bool check_recovery(struct rnic *r, struct err *e)
 
 bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t seed, struct err *e)
 {
-	*r = (struct rnic){ .n_nics = t->n_hosts };
+	*r = (struct rnic){ .n_nics = t->n_hosts, .stall_ps = TIME_NEVER };
 	sim_init(&r->sim, seed);
 	if (t->n_hosts == 0)
 		return err_set(e, t->path, 0, "the trace has no host; allowed: `host NAME` records, two or more");
@@ -515,7 +531,7 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 		if (!build_node(r, cfg, i, r->host_of_nic[i], e))
 			return false;
 	return check_recovery(r, e) && system_connect(r->system, e) && build_links(r, cfg, t, e) &&
-	       config_check_used(cfg, e);
+	       check_linked(r, t, e) && config_check_used(cfg, e);
 }
 
 void rnic_destroy(struct rnic *r)

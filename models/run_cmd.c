@@ -93,6 +93,7 @@ static bool attach(struct run *u, struct err *e)
 	struct sim *s = &u->r.sim;
 
 	s->until_ps = u->sc.until;
+	u->r.stall_ps = u->sc.stall;
 	s->order = u->opt.order;
 	s->every_cycle = u->opt.every_cycle;
 	if (u->opt.dir && !make_dir(u->opt.dir, e))
@@ -151,6 +152,24 @@ static enum sim_end run(struct run *u)
 
 /* ---- the end ---- */
 
+/* Why the first request of a QP that is not done may never be. */
+static const char *why_open(const struct run *u, uint32_t host, uint32_t qp)
+{
+	const struct host *h = &u->r.system->hosts[host];
+	const struct sim *s = &u->r.sim;
+	uint64_t rnr = 0;
+
+	for (uint32_t k = 0; k < h->nic->n_qp; k++)
+		if (h->nic->qp[k].trace_qp == qp && h->qp[k].sq_bb != h->qp[k].sq_rung)
+			return "its doorbell was never rung (flags=more, and no post without it behind)";
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		if (strcmp(s->blocks[i]->cls->name, "requester") == 0)
+			rnr += field_get(s->blocks[i],
+					 field_find(s->blocks[i]->cls->fields, FIELD_STAT, "nak_rnr"));
+	return rnr ? "receivers answered that no receive was posted (RNR NAK)"
+		   : "no acknowledgement or completion came";
+}
+
 /* Who waits for whom: every channel that holds messages or refuses them. */
 static void print_stall(const struct run *u, uint64_t n, uint32_t host, uint32_t qp)
 {
@@ -159,8 +178,9 @@ static void print_stall(const struct run *u, uint64_t n, uint32_t host, uint32_t
 
 	fprintf(stderr,
 		"the simulation is stuck at %.3f us: %" PRIu64
-		" request(s) posted and not completed, the first on %s.%s\n",
-		(double)s->now_ps / 1e6, n, t->hosts[host].name, t->qps[qp].name);
+		" request(s) posted and not completed, the first on %s.%s: %s\n",
+		(double)s->now_ps / 1e6, n, t->hosts[host].name, t->qps[qp].name,
+		why_open(u, host, qp));
 	for (uint32_t i = 0; i < s->n_chans; i++) {
 		const struct chan *c = s->chans[i];
 
@@ -169,6 +189,31 @@ static void print_stall(const struct run *u, uint64_t n, uint32_t host, uint32_t
 				c->producer->name, c->consumer->name, c->count, c->depth, c->type,
 				c->name);
 	}
+}
+
+/* True when the run ended with something left to do that can never be done; says what. */
+static bool is_stuck(const struct run *u, enum sim_end end, struct err *e)
+{
+	struct system *sys = u->r.system;
+	uint32_t host = 0, qp = 0;
+	uint64_t open = system_unfinished(sys, &host, &qp);
+	struct err why = { 0 };
+
+	if (end == SIM_END_UNTIL) {
+		if (open && !u->opt.is_quiet)
+			fprintf(stderr, "stopped at %.3f us with %" PRIu64 " request(s) open\n",
+				(double)u->r.sim.now_ps / 1e6, open);
+		return false;
+	}
+	if (open)
+		print_stall(u, open, host, qp);
+	if (feed_blocked(sys, &why))
+		return open != 0;
+	if (!sys->is_eof)
+		*e = why;
+	else
+		fprintf(stderr, "%s\n", why.text);
+	return true;
 }
 
 static bool close_files(struct run *u, struct err *e)
@@ -190,31 +235,21 @@ static bool close_files(struct run *u, struct err *e)
 static int finish(struct run *u, enum sim_end end, struct err *e)
 {
 	struct system *sys = u->r.system;
-	uint32_t host = 0, qp = 0;
-	uint64_t unfinished;
-	bool held;
+	bool held, stuck;
 
 	if (sys->err.is_set) {
 		*e = sys->err;
 		return EXIT_BAD_INPUT;
 	}
-	unfinished = system_unfinished(sys, &host, &qp);
-	if (end == SIM_END_IDLE && unfinished) {
-		print_stall(u, unfinished, host, qp);
-		return close_files(u, e) ? EXIT_STALLED : EXIT_BAD_INPUT;
-	}
-	if (end == SIM_END_IDLE && !feed_blocked(sys, e))
-		return EXIT_BAD_INPUT;
-	if (!run_report_finish(u->report, &u->sc, &held, e))
-		return EXIT_BAD_INPUT;
-	if (!run_report_how(u->report, &u->opt, u->trace_path, seconds_since(&u->started), e))
-		return EXIT_BAD_INPUT;
-	if (!close_files(u, e))
+	stuck = is_stuck(u, end, e);
+	if (e->is_set || !run_report_finish(u->report, &u->sc, &held, e) ||
+	    !run_report_how(u->report, &u->opt, u->trace_path, seconds_since(&u->started), e) ||
+	    !close_files(u, e))
 		return EXIT_BAD_INPUT;
 	if (!u->opt.is_quiet)
 		run_report_print(u->report, stdout);
 	run_report_failures(u->report, u->opt.is_quiet ? stderr : stdout);
-	return held ? EXIT_OK : EXIT_EXPECT;
+	return stuck ? EXIT_STALLED : held ? EXIT_OK : EXIT_EXPECT;
 }
 
 static void destroy(struct run *u)

@@ -22,7 +22,7 @@ struct run_options {
 /* The [scenario] section. */
 struct scenario {
 	const char *trace;
-	uint64_t seed, until;
+	uint64_t seed, until, stall;
 	uint64_t payload, detail; /* enums; one choice each for now */
 };
 extern const struct field scenario_fields[];

@@ -353,6 +353,11 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 			  .sl = (uint8_t)q->sl },
 	};
 
+	if (q->peer_host == q->host)
+		return err_set(e, t->path, q->line,
+			       "QP %s has its peer on its own host: loopback is not supported yet; "
+			       "allowed: a peer on another host",
+			       q->name);
 	if (peer)
 		peer_qpi = q->peer_qp == TRACE_NONE ? nic_qpi(peer, q->peer_qpn)
 						    : s->qps[q->peer_qp].qpi;

@@ -202,7 +202,8 @@ bool verbs_is_stale(const struct host *h, const struct wc *wc);
 
 /*
  * The next work request that completion 'wc' ends, oldest first, into *e. True when it is the one that completed;
- * before it come unsignaled ones that the completion covers.
+ * before it come those that the completion covers: unsignaled ones, and signaled ones whose completion was lost in a
+ * CQ that overflowed.
  */
 bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e);
 

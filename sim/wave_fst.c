@@ -3,8 +3,10 @@
  * wave_fst.c - GTKWave's compressed waveforms, through the fstapi.c that Debian's verilator ships
  */
 #include <fstapi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/wave.h"
@@ -19,6 +21,30 @@ struct fst {
 	uint32_t n;
 	uint64_t end_ps;
 };
+
+/*
+ * fstapi maps its sparse files: on a full disk a store to one raises SIGBUS, from which there is no way back. So
+ * that nothing half-written stays, the handler removes the files and ends the program as for any other output.
+ */
+static const char *mapped_path;
+
+static void fst_disk_full(int sig)
+{
+	static const char text[] = ": the FST waveform could not be written whole (disk full)\n";
+	char hier[4096];
+	size_t n = strlen(mapped_path);
+
+	(void)sig;
+	if (n < sizeof(hier) - 8) {
+		memcpy(hier, mapped_path, n);
+		memcpy(hier + n, ".hier", 6);
+		unlink(hier);
+	}
+	unlink(mapped_path);
+	n = (size_t)write(STDERR_FILENO, mapped_path, n);
+	n += (size_t)write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(2);
+}
 
 static void *fst_open(const char *path)
 {
@@ -36,6 +62,8 @@ static void *fst_open(const char *path)
 		return NULL;
 	}
 	w->path = x_strdup(path);
+	mapped_path = w->path;
+	signal(SIGBUS, fst_disk_full);
 	fstWriterSetTimescale(w->writer, FST_PS);
 	fstWriterSetDate(w->writer, FST_DATE);
 	fstWriterSetVersion(w->writer, "rnicsim");
@@ -106,6 +134,7 @@ static bool fst_close(void *ctx)
 	bool ok;
 
 	fstWriterClose(w->writer);
+	signal(SIGBUS, SIG_DFL);
 	ok = is_whole(w);
 	free(w->path);
 	free(w->handle);
