@@ -6,35 +6,11 @@
  * big-endian), the owner bit, and overflow: the consumer index is known as of the last read of the
  * CQ's doorbell record, which is read again when the ring seems full; everything waits for that
  * read. A CQE that finds the ring full even so is lost and counted. Requester and responder take
- * turns. Not modelled: moderation, event queues, CQE compression. One CQE a cycle.
+ * turns. Events: cqe_event.c. Not modelled: CQE compression. One CQE, EQE or interrupt a cycle.
  */
-#include "models/hdr.h"
-#include "models/msg.h"
-#include "models/nic.h"
-#include "sim/pool.h"
+#include "models/cqe_writer.h"
 
-#define CQE_BYTES 64u
 #define DBR_BYTES 8u
-#define CI_MASK 0xffffffu /* the consumer index in a doorbell record has 24 bits */
-
-enum { TAG_CQE, TAG_DBR };
-
-struct cqe_writer {
-	struct block b;
-	/* parameters */
-	uint32_t buffers;
-	/* ports */
-	struct chan *req, *rsp, *dma_rsp, *dma_req;
-	/* state */
-	struct pool *pool;
-	uint32_t *pi, *ci; /* per CQ: CQEs written; consumer index last read */
-	bool turn_rsp;     /* the responder goes first when both have something */
-	/* a doorbell record is being read; has been read for the CQE that waits */
-	bool dbr_busy, dbr_fresh;
-	uint32_t dbr_buf, dbr_cqi;
-	/* statistics */
-	uint64_t cqes, errors, dbr_reads, overflows;
-};
 
 #define T struct cqe_writer
 static const struct field cqe_writer_fields[] = {
@@ -42,11 +18,16 @@ static const struct field cqe_writer_fields[] = {
 	PORT_IN(T, req, cqe_req, "completions of requests"),
 	PORT_IN(T, rsp, cqe_req, "completions of receives"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of own transfers"),
-	PORT_OUT(T, dma_req, dma_req, "CQE writes and doorbell record reads"),
+	PORT_IN(T, arm, cq_arm, "CQs to give an event"),
+	PORT_IN(T, async, async_event, "events of other blocks"),
+	PORT_OUT(T, dma_req, dma_req, "CQE and EQE writes, interrupts, doorbell record reads"),
 	STAT(T, cqes, "CQE", "completions written"),
 	STAT(T, errors, "CQE", "of these, with an error"),
 	STAT(T, dbr_reads, "req", "doorbell records read because a CQ seemed full"),
 	STAT(T, overflows, "CQE", "completions lost: the CQ was full"),
+	STAT(T, arms, "db", "doorbells of CQs"),
+	STAT(T, events, "EQE", "completion events"),
+	STAT(T, async_events, "EQE", "events of other kinds"),
 	SIGNAL(T, dbr_busy, 1, "a doorbell record is being read"),
 	FIELDS_END
 };
@@ -63,7 +44,7 @@ static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8
 	const struct nic *nic = w->b.env;
 	const struct cq_attr *cq = &nic->cq[r->cqi];
 	const struct qp_attr *qp = &nic->qp[r->qpi];
-	bool owner = (w->pi[r->cqi] & cq->depth) != 0;
+	bool owner = (w->cq[r->cqi].pi & cq->depth) != 0;
 	bool is_recv = r->opcode != CQE_REQ && r->opcode != CQE_REQ_ERR;
 
 	memset(cqe, 0, CQE_BYTES);
@@ -89,7 +70,7 @@ static void write_cqe(struct cqe_writer *w, const struct cqe_req *r)
 	const struct nic *nic = w->b.env;
 	const struct cq_attr *cq = &nic->cq[r->cqi];
 	struct dma_req d = {
-		.addr = cq->pa + (w->pi[r->cqi] & (cq->depth - 1)) * CQE_BYTES,
+		.addr = cq->pa + (w->cq[r->cqi].pi & (cq->depth - 1)) * CQE_BYTES,
 		.key = KEY_PHYS,
 		.len = CQE_BYTES,
 		.buf = pool_alloc(w->pool),
@@ -101,9 +82,10 @@ static void write_cqe(struct cqe_writer *w, const struct cqe_req *r)
 
 	build_cqe(w, r, buf_data(w->b.sim, d.buf));
 	dma_req_push(w->dma_req, &d);
-	w->pi[r->cqi]++;
+	w->cq[r->cqi].pi++;
 	w->cqes++;
 	w->errors += is_error(r);
+	cqe_event_completed(w, r->cqi, r->solicited || is_error(r));
 }
 
 /* Read the doorbell record of CQ 'cqi' anew. */
@@ -132,10 +114,10 @@ static void take_dma_rsp(struct cqe_writer *w)
 		return;
 	if (r->tag == TAG_DBR) {
 		const uint8_t *dbr = buf_data(w->b.sim, w->dbr_buf);
-		uint32_t pi = w->pi[w->dbr_cqi];
+		uint32_t pi = w->cq[w->dbr_cqi].pi;
 
 		/* the latest index with these 24 bits that is not ahead of the producer */
-		w->ci[w->dbr_cqi] = pi - ((pi - (uint32_t)hdr_get(dbr, 0, 32)) & CI_MASK);
+		w->cq[w->dbr_cqi].ci = pi - ((pi - (uint32_t)hdr_get(dbr, 0, 32)) & CI_MASK);
 		buf_unref(&w->b, w->dbr_buf);
 		w->dbr_busy = false;
 		w->dbr_fresh = true;
@@ -153,40 +135,64 @@ static struct chan *pick(const struct cqe_writer *w)
 	return cqe_req_peek(second) ? second : NULL;
 }
 
+/* What the step can go on with in the next cycle. */
+static bool has_more(const struct cqe_writer *w)
+{
+	return cqe_event_is_due(w) || w->moderated.n || (!w->dbr_busy && pick(w));
+}
+
+/* Events go first: they speak of CQEs that are written. */
+static uint64_t write_event(struct cqe_writer *w)
+{
+	if (!chan_can_push(w->dma_req))
+		return chan_stall(w->dma_req);
+	if (!pool_can_alloc(w->pool))
+		return pool_stall(w->pool);
+	cqe_event_write(w);
+	return has_more(w) ? w->b.cycle + 1 : CYCLE_NEVER;
+}
+
 static uint64_t cqe_writer_step(struct block *b)
 {
 	struct cqe_writer *w = (struct cqe_writer *)b;
 	const struct nic *nic = b->env;
 	const struct cqe_req *r;
 	struct chan *port;
+	uint64_t next = CYCLE_NEVER;
 	bool is_full;
 
 	take_dma_rsp(w);
+	cqe_event_arm(w);
+	if (w->moderated.n)
+		next = cqe_event_time(w);
+	if (cqe_event_is_due(w))
+		return write_event(w);
 	if (w->dbr_busy)
-		return CYCLE_NEVER;
+		return next;
 	port = pick(w);
 	if (!port)
-		return CYCLE_NEVER;
+		return next;
 	r = cqe_req_peek(port);
-	is_full = w->pi[r->cqi] - w->ci[r->cqi] >= nic->cq[r->cqi].depth;
+	is_full = w->cq[r->cqi].pi - w->cq[r->cqi].ci >= nic->cq[r->cqi].depth;
 	if (is_full && w->dbr_fresh) {
 		w->overflows++;
+		cqe_event_overflow(w, r->cqi);
 	} else {
 		if (!chan_can_push(w->dma_req))
-			return chan_stall(w->dma_req);
+			return min_u64(next, chan_stall(w->dma_req));
 		if (!pool_can_alloc(w->pool))
-			return pool_stall(w->pool);
+			return min_u64(next, pool_stall(w->pool));
 		if (is_full) {
 			read_dbr(w, r->cqi);
 			w->turn_rsp = port == w->rsp; /* the CQE that waits comes next */
-			return CYCLE_NEVER;
+			return next;
 		}
 		write_cqe(w, r);
 	}
 	w->dbr_fresh = false;
 	w->turn_rsp = port == w->req;
 	chan_pop(port);
-	return pick(w) ? b->cycle + 1 : CYCLE_NEVER;
+	return has_more(w) ? b->cycle + 1 : next;
 }
 
 static void cqe_writer_build(struct block *b)
@@ -195,8 +201,8 @@ static void cqe_writer_build(struct block *b)
 	const struct nic *nic = b->env;
 
 	w->pool = pool_create(b, w->buffers, CQE_BYTES);
-	w->pi = block_alloc(b, nic->n_cq, sizeof(*w->pi));
-	w->ci = block_alloc(b, nic->n_cq, sizeof(*w->ci));
+	w->cq = block_alloc(b, nic->n_cq, sizeof(*w->cq));
+	cqe_event_build(w);
 }
 
 static void cqe_writer_reset(struct block *b)
@@ -204,8 +210,8 @@ static void cqe_writer_reset(struct block *b)
 	struct cqe_writer *w = (struct cqe_writer *)b;
 	const struct nic *nic = b->env;
 
-	memset(w->pi, 0, nic->n_cq * sizeof(*w->pi));
-	memset(w->ci, 0, nic->n_cq * sizeof(*w->ci));
+	memset(w->cq, 0, nic->n_cq * sizeof(*w->cq));
+	cqe_event_reset(w);
 	w->turn_rsp = w->dbr_busy = w->dbr_fresh = false;
 	w->dbr_buf = BUF_NONE;
 	w->dbr_cqi = CQI_NONE;

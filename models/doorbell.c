@@ -4,8 +4,8 @@
  *
  * Modelled: the 8-byte write of a first control qword to either BlueFlame buffer (mlx5 shape,
  * rdma-core mlx5dv.h), its check, and coalescing: a doorbell of a QP that still waits for the
- * scheduler only moves the producer on. Not modelled: WQEs written whole through BlueFlame, and
- * what a CQ doorbell arms (it is counted). One write in and one doorbell out a cycle; a write
+ * scheduler only moves the producer on. CQ doorbells go on to the completion writer. Not modelled:
+ * WQEs written whole through BlueFlame. One write in and one doorbell out a cycle; a write
  * leaves in the cycle in which it came when nothing waits.
  */
 #include "models/hdr.h"
@@ -21,14 +21,14 @@ struct doorbell {
 	/* parameters */
 	uint32_t slots;
 	/* ports */
-	struct chan *mmio, *sq_db;
+	struct chan *mmio, *sq_db, *arm;
 	/* state: QPs that wait, oldest first, and per QP the producer last rung */
 	uint32_t *wait;
 	uint32_t head, waiting;
 	uint16_t *producer;
 	bool *is_waiting;
 	/* statistics */
-	uint64_t rings, coalesced, bad_addr, bad_size, bad_qpn, bad_index, cq_rings;
+	uint64_t rings, coalesced, bad_addr, bad_size, bad_qpn, bad_cqn, bad_index, cq_rings;
 };
 
 #define T struct doorbell
@@ -37,12 +37,14 @@ static const struct field doorbell_fields[] = {
 	      "declared"),
 	PORT_IN(T, mmio, tlp, "register writes of the CPU"),
 	PORT_OUT(T, sq_db, sq_db, "send doorbells, at most one waiting for each QP"),
+	PORT_OUT(T, arm, cq_arm, "CQs to give an event"),
 	STAT(T, rings, "db", "send doorbells taken"),
 	STAT(T, coalesced, "db", "of these, merged into one that was waiting"),
 	STAT(T, cq_rings, "db", "CQ doorbells"),
 	STAT(T, bad_addr, "db", "dropped: no register there"),
 	STAT(T, bad_size, "db", "dropped: wrong size"),
 	STAT(T, bad_qpn, "db", "dropped: no such QP"),
+	STAT(T, bad_cqn, "db", "dropped: no such CQ"),
 	STAT(T, bad_index, "db", "dropped: more posted than the ring holds, or nothing new"),
 	SIGNAL(T, waiting, 16, "QPs whose doorbells wait"),
 	FIELDS_END
@@ -88,12 +90,28 @@ static void ring_sq(struct doorbell *d, const uint8_t *ctrl)
 	d->wait[(d->head + d->waiting++) % d->slots] = qpi;
 }
 
+/* Arm dword: sn2 (bit 28) cmd (bit 24: solicited only) ci24; then the CQN. */
+static void ring_cq(struct doorbell *d, const uint8_t *db)
+{
+	const struct nic *nic = d->b.env;
+	uint32_t cqi = (uint32_t)hdr_get(db, 32, 32) - (nic->n_cq ? nic->cq[0].cqn : 0);
+
+	d->cq_rings++;
+	if (cqi >= nic->n_cq) {
+		d->bad_cqn++;
+		return;
+	}
+	cq_arm_push(d->arm, &(struct cq_arm){ .cqi = cqi,
+					      .ci = (uint32_t)hdr_get(db, 8, 24),
+					      .solicited_only = (uint8_t)hdr_get(db, 7, 1) });
+}
+
 static void take(struct doorbell *d, const struct tlp *t)
 {
 	const uint8_t *bytes = (const uint8_t *)buf_data(d->b.sim, t->buf) + t->off;
 
 	if (t->addr == UAR_CQ_DOORBELL && t->len == DB_BYTES)
-		d->cq_rings++;
+		ring_cq(d, bytes);
 	else if (t->addr != UAR_BLUEFLAME && t->addr != UAR_BLUEFLAME_ALT &&
 		 t->addr != UAR_CQ_DOORBELL)
 		d->bad_addr++;
@@ -131,7 +149,10 @@ static uint64_t doorbell_step(struct block *b)
 	struct doorbell *d = (struct doorbell *)b;
 	const struct tlp *t = tlp_peek(d->mmio);
 
-	if (t && d->waiting < d->slots) {
+	if (t && t->addr == UAR_CQ_DOORBELL && !chan_can_push(d->arm)) {
+		chan_stall(d->arm);
+		t = NULL;
+	} else if (t && d->waiting < d->slots) {
 		take(d, t);
 		chan_pop(d->mmio);
 	}
@@ -145,7 +166,7 @@ static uint64_t doorbell_step(struct block *b)
 	d->is_waiting[qpi] = false;
 	d->head = (d->head + 1) % d->slots;
 	d->waiting--;
-	return d->waiting || tlp_peek(d->mmio) ? b->cycle + 1 : CYCLE_NEVER;
+	return d->waiting || (t && tlp_peek(d->mmio)) ? b->cycle + 1 : CYCLE_NEVER;
 }
 
 const struct block_class doorbell_class = {

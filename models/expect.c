@@ -157,6 +157,35 @@ static bool check_stat(struct expect_result *r, const struct system *s, const st
 	return true;
 }
 
+/* ---- events ---- */
+
+/* NAME is a CQ's, for its completion event, or that of an asynchronous event (ibv_event_type). */
+static bool check_event(struct expect_result *r, const struct system *s,
+			const struct trace_expect *x, struct err *e)
+{
+	static const struct {
+		const char *name;
+		uint8_t type;
+	} types[] = { { "CQ_ERR", EQE_CQ_ERROR }, { "SRQ_LIMIT_REACHED", EQE_SRQ_LIMIT } };
+	const struct host *h = &s->hosts[x->host];
+	uint64_t n = UINT64_MAX;
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (strcmp(types[i].name, x->text) == 0)
+			n = h->n_events[types[i].type];
+	for (uint32_t i = 0; i < s->trace->n_cqs; i++)
+		if (s->trace->cqs[i].host == x->host && strcmp(s->trace->cqs[i].name, x->text) == 0)
+			n = h->cq[s->cqs[i]].n_events;
+	if (n == UINT64_MAX)
+		return err_set(e, s->trace->path, x->line,
+			       "event %s: allowed: a CQ of host %s, CQ_ERR, SRQ_LIMIT_REACHED",
+			       x->text, s->trace->hosts[x->host].name);
+	if (n == 0)
+		fail(r, s->trace, x, "expected event %s on host %s, which did not come", x->text,
+		     s->trace->hosts[x->host].name);
+	return true;
+}
+
 /* ---- all ---- */
 
 static bool check_one(struct expect_result *r, const struct system *s, const struct sim *sim,
@@ -180,7 +209,7 @@ static bool check_one(struct expect_result *r, const struct system *s, const str
 	case EXPECT_STAT:
 		return check_stat(r, s, sim, x, e);
 	default:
-		return err_set(e, s->trace->path, x->line, "expect event: not supported yet");
+		return check_event(r, s, x, e);
 	}
 }
 

@@ -13,6 +13,9 @@
  * that. An answer takes llc_latency, as the line comes from the last-level cache into which the NIC
  * wrote it.
  *
+ * The event queue is watched like a CQ, but only when the NIC has written to MSIX_ADDR: then its
+ * poll, if one waits, is answered irq_latency later.
+ *
  * Not modelled: IOMMU, cache misses, NUMA, bandwidth of memory. An address that is not there
  * swallows writes and reads as ones, as a master abort does (PCI Express Base Specification,
  * 2.3.1).
@@ -44,7 +47,7 @@ struct watch {
 struct host_mem {
 	struct block b;
 	/* parameters */
-	uint64_t read_latency, write_latency, mmio_latency, store_latency, llc_latency;
+	uint64_t read_latency, write_latency, mmio_latency, store_latency, llc_latency, irq_latency;
 	uint64_t poll_interval;
 	uint32_t queue, mmio_buffers;
 	/* ports */
@@ -52,13 +55,14 @@ struct host_mem {
 	/* state */
 	struct wait_ring serve, cpl, reg;
 	struct pool *pool;
-	struct watch *watch; /* by CQ index + 1; entry 0 is both ends of the list */
+	struct watch *watch; /* by CQ index + 1, then the event queue; 0: both ends of a list */
 	uint64_t cpu_free_cyc;
 	/* the parameters, in cycles */
-	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, poll_cyc;
+	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
 	uint32_t waiting, tlps_inside;
 	/* statistics */
-	uint64_t reads, writes, read_b, write_b, stores, mmios, polls, polls_waited, bad_addr;
+	uint64_t reads, writes, read_b, write_b, stores, mmios, polls, polls_waited, peeks, irqs;
+	uint64_t bad_addr;
 };
 
 #define T struct host_mem
@@ -74,6 +78,8 @@ static const struct field host_mem_fields[] = {
 		   "time of the core for a store of up to 64 B", "declared"),
 	PARAM_TIME(T, llc_latency, 20 * PS_PER_NS, 0, PS_PER_MS, "load from the last-level cache",
 		   "declared"),
+	PARAM_TIME(T, irq_latency, 500 * PS_PER_NS, 0, PS_PER_MS,
+		   "MSI-X write to the first instruction of its handler", "declared"),
 	PARAM_TIME(T, poll_interval, 10 * PS_PER_NS, 1, PS_PER_MS,
 		   "a core looks at a CQ this often", "declared"),
 	PARAM(T, queue, 256, 1, 65536, "TLP", "trains inside, each of requests and completions",
@@ -92,6 +98,8 @@ static const struct field host_mem_fields[] = {
 	STAT(T, mmios, "req", "register writes of the CPU"),
 	STAT(T, polls, "req", "CQEs found by polls"),
 	STAT(T, polls_waited, "req", "polls that found nothing at first"),
+	STAT(T, peeks, "req", "looks at CQEs that did not wait"),
+	STAT(T, irqs, "irq", "interrupts of the NIC"),
 	STAT(T, bad_addr, "TLP", "transfers to an address where there is no memory"),
 	SIGNAL(T, waiting, 16, "polls that wait for a CQE"),
 	SIGNAL(T, tlps_inside, 16, "TLPs inside, register writes not counted"),
@@ -153,11 +161,12 @@ static void poll(struct host_mem *h, const struct cpu_req *r)
 	const struct host *host = h->b.env;
 	struct watch *w = &h->watch[r->tag + 1];
 
-	SIM_CHECK(r->tag < host->nic->n_cq && !w->is_waiting, h);
+	SIM_CHECK(r->tag <= host->nic->n_cq && !w->is_waiting, h);
 	w->addr = r->addr;
 	w->owner = r->owner;
 	w->since_cyc = h->b.cycle;
-	if (is_valid_cqe(h, w)) {
+	h->peeks += r->kind == CPU_PEEK;
+	if (r->kind == CPU_PEEK || is_valid_cqe(h, w)) {
 		answer_at(h, r->tag + 1, h->b.cycle + h->llc_cyc);
 		return;
 	}
@@ -191,6 +200,20 @@ static uint64_t next_answer(const struct host_mem *h)
 	uint32_t i = h->watch[0].next;
 
 	return i ? max_u64(h->watch[i].ready_cyc, h->b.cycle + 1) : CYCLE_NEVER;
+}
+
+/* The event queue's handler is entered, unless it is at work: then it finds the entry itself. */
+static void interrupt(struct host_mem *h)
+{
+	const struct host *host = h->b.env;
+	struct watch *w = &h->watch[host->nic->n_cq + 1];
+
+	h->irqs++;
+	if (!w->is_waiting || !is_valid_cqe(h, w))
+		return;
+	w->is_waiting = false;
+	h->waiting--;
+	answer_at(h, host->nic->n_cq + 1, h->b.cycle + h->irq_cyc);
 }
 
 static uint64_t answer_polls(struct host_mem *h)
@@ -290,6 +313,8 @@ static void land(struct host_mem *h, const struct tlp *t)
 		wake_polls(h, t->addr, t->len);
 		if (t->cls == DMA_CQE)
 			oplog_mark(host->oplog, t->op, OP_CQE, h->b.now_ps);
+	} else if (t->addr == MSIX_ADDR) {
+		interrupt(h);
 	} else {
 		h->bad_addr++;
 	}
@@ -393,11 +418,12 @@ static void host_mem_build(struct block *b)
 	h->cpl.at = block_alloc(b, h->queue, sizeof(struct wait_tlp));
 	h->reg.at = block_alloc(b, h->mmio_buffers, sizeof(struct wait_tlp));
 	h->pool = pool_create(b, h->mmio_buffers, REG_BYTES);
-	h->watch = block_alloc(b, host->nic->n_cq + 1, sizeof(*h->watch));
+	h->watch = block_alloc(b, host->nic->n_cq + 2, sizeof(*h->watch));
 	h->read_cyc = block_cycles_of_ps(b, h->read_latency);
 	h->write_cyc = block_cycles_of_ps(b, h->write_latency);
 	h->mmio_cyc = block_cycles_of_ps(b, h->mmio_latency);
 	h->store_cyc = max_u64(1, block_cycles_of_ps(b, h->store_latency));
+	h->irq_cyc = block_cycles_of_ps(b, h->irq_latency);
 	h->llc_cyc = block_cycles_of_ps(b, h->llc_latency);
 	h->poll_cyc = max_u64(1, block_cycles_of_ps(b, h->poll_interval));
 }
@@ -408,7 +434,7 @@ static void host_mem_reset(struct block *b)
 	const struct host *host = b->env;
 
 	h->serve.head = h->serve.n = h->cpl.head = h->cpl.n = h->reg.head = h->reg.n = 0;
-	memset(h->watch, 0, (host->nic->n_cq + 1) * sizeof(*h->watch));
+	memset(h->watch, 0, (host->nic->n_cq + 2) * sizeof(*h->watch));
 	h->cpu_free_cyc = 0;
 	h->waiting = h->tlps_inside = 0;
 }

@@ -26,11 +26,12 @@
 	0xffffffffu /* dma_req: a bus address, no translation; not with payload or atomics */
 
 /*
+ * CPU_PEEK is a poll that does not wait: it is answered with what is there.
  * CPU_COPY is a store whose 'len' bytes come from memory: from the physical address in data[0..7] (little-endian;
  * the range lies within one 4 KiB frame). Inline data are copied so, in program order, by the one place that
  * touches memory.
  */
-enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL, CPU_COPY };
+enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL, CPU_COPY, CPU_PEEK };
 enum tlp_kind { TLP_MWR, TLP_MRD, TLP_CPLD };
 
 /* What a transfer on the PCIe link is for; statistics are kept for each. */
@@ -46,6 +47,7 @@ enum dma_cls {
 	DMA_PAYLOAD_WRITE,
 	DMA_ATOMIC,
 	DMA_CQE,
+	DMA_EVENT,
 	DMA_CLS_COUNT
 };
 

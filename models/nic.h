@@ -125,6 +125,8 @@ struct nic {
 	struct srq_attr *srq;
 	uint32_t n_srq;
 	uint32_t *qp_dir[4096]; /* qpi + 1 by QPN: [qpn >> 12][qpn & 4095]; NULL = none */
+	uint64_t eq_pa;         /* the event queue's ring; 0 = none */
+	uint32_t eq_depth;      /* EQEs, a power of two */
 	uint64_t mpt_pa;        /* memory protection table: entries of 64 B by key >> 8 (mtt.h) */
 	uint32_t mpt_entries;
 	struct oplog *oplog;
@@ -200,6 +202,11 @@ enum {
 };
 
 #define CQE_HAS_GRH (1u << 28) /* flags_rqpn of a CQE: beside the sender's QPN */
+
+/* Types of an EQE (mlx5_ifc): a CQ has a completion; is in error; an SRQ fell below its limit. */
+enum { EQE_COMP = 0x00, EQE_CQ_ERROR = 0x04, EQE_SRQ_LIMIT = 0x14, EQE_TYPES = 0x20 };
+#define EQE_BYTES 64u
+#define MSIX_ADDR 0xfffffffffee00000ull /* no memory: a write there interrupts the CPU */
 
 #define UAR_CQ_DOORBELL 0x20u /* offsets in the UAR page, which is the whole BAR here */
 #define UAR_BLUEFLAME 0x800u

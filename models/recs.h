@@ -50,14 +50,17 @@ struct rec {
 	uint8_t kind;   /* enum rec_kind (trace.h) */
 	uint8_t opcode; /* enum wr_opcode */
 	uint8_t n_seg;
-	uint8_t state;    /* MODIFY_QP: enum qp_state */
-	uint8_t mem_byte; /* MEM without bytes: what is stored */
-	uint32_t flags;   /* WR_* */
+	uint8_t state;     /* MODIFY_QP: enum qp_state */
+	bool is_solicited; /* ARM: for solicited completions only */
+	uint8_t mem_byte;  /* MEM without bytes: what is stored */
+	uint32_t flags;    /* WR_* */
 	uint32_t line;
 	uint32_t host;
 	uint32_t qpi;                       /* RECV: receive queue (verbs.h) */
 	uint32_t dest_host, dest_qpn, qkey; /* UD */
 	uint32_t mr, rmr; /* indices in the trace; rmr TRACE_NONE: raddr does not wrap */
+	uint32_t cqi;     /* ARM */
+	uint32_t limit;   /* MODIFY_SRQ */
 	uint32_t mw;      /* index in the trace; BIND_MW, whose region is mr */
 	uint8_t bind_access;
 	uint32_t ticket;

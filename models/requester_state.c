@@ -3,9 +3,9 @@
  * requester_state.c - what the program does to a QP: Error, reset, a drained send queue
  *
  * The program's commands come here; the responder hears of those that concern it. In Error what is
- * posted is flushed, however late it is posted; a QP that was reset (or destroyed) is silent. A drained
- * send queue (SQD) ends the messages that it has begun; one that stopped for an error (SQE: UC, UD)
- * goes on once what it holds is flushed. Source: IBTA vol. 1, 10.3.1.
+ * posted is flushed, however late it is posted; a QP that was reset (or destroyed) is silent. A
+ * drained send queue (SQD) ends the messages that it has begun; one that stopped for an error (SQE:
+ * UC, UD) goes on once what it holds is flushed. Source: IBTA vol. 1, 10.3.1.
  */
 #include "models/requester.h"
 #include "models/trace.h"

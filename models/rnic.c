@@ -45,6 +45,7 @@ static const struct joint joints[] = {
 	{ "host_mem", "cpu_rsp", "workload", "cpu_rsp", 16 },
 	{ "workload", "mpt_cmd", "mpt_unit", "cmd", 4 },
 	{ "workload", "qp_cmd", "requester", "cmd", 4 },
+	{ "workload", "srq_cmd", "wqe_fetch", "srq_cmd", 4 },
 	{ "host_mem", "down", "pcie_link", "down_in", 16 },
 	{ "pcie_link", "up_out", "host_mem", "up", 16 },
 	{ "pcie_link", "mmio", "doorbell", "mmio", 16 },
@@ -82,6 +83,8 @@ static const struct joint joints[] = {
 	{ "responder", "cqe", "cqe_writer", "rsp", 8 },
 	{ "requester", "error", "responder", "peer_error", 4 },
 	{ "responder", "error", "requester", "peer_error", 4 },
+	{ "doorbell", "arm", "cqe_writer", "arm", 8 },
+	{ "wqe_fetch", "event", "cqe_writer", "async", 4 },
 	/* memory windows */
 	{ "requester", "mpt_op", "mpt_unit", "op0", 4 },
 	{ "mpt_unit", "rsp0", "requester", "mpt_rsp", 4 },

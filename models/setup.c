@@ -31,12 +31,6 @@ static bool check_support(const struct trace *t, struct err *e)
 	for (uint32_t i = 0; i < t->n_mws; i++)
 		if (t->mws[i].type != 2)
 			return unsupported(t, t->mws[i].line, "a memory window of type 1", e);
-	for (uint32_t i = 0; i < t->n_cqs; i++)
-		if (t->cqs[i].is_event)
-			return unsupported(t, t->cqs[i].line, "a CQ with mode=event", e);
-	for (uint32_t i = 0; i < t->n_expects; i++)
-		if (t->expects[i].kind == EXPECT_EVENT)
-			return unsupported(t, t->expects[i].line, "expect event", e);
 	for (uint32_t i = 0; i < t->n_qps; i++) {
 		const struct trace_qp *q = &t->qps[i];
 		char what[64];
@@ -391,6 +385,17 @@ static bool create_queues(struct system *s, struct err *e)
 	return system_connect(s, e);
 }
 
+static void create_eqs(struct system *s)
+{
+	const struct trace *t = s->trace;
+
+	for (uint32_t i = 0; i < t->n_hosts; i++)
+		verbs_create_eq(&s->hosts[i]);
+	for (uint32_t i = 0; i < t->n_expects; i++)
+		if (t->expects[i].kind == EXPECT_EVENT)
+			s->hosts[t->expects[i].host].wants_events = true;
+}
+
 /* ---- records before time 0 ---- */
 
 /*
@@ -483,6 +488,7 @@ struct system *system_create(struct trace *t, struct err *e)
 		create_host(s, i);
 	system_index_expects(s);
 	if (create_mrs(s, e) && create_queues(s, e)) {
+		create_eqs(s);
 		if (prime(s))
 			return s;
 		*e = s->err;

@@ -13,7 +13,6 @@
 static bool check_record(struct system *s)
 {
 	const struct trace_record *r = &s->record;
-	const char *what = NULL;
 
 	if (r->kind == REC_POST && r->opcode == WR_BIND_MW && r->newkey &&
 	    r->newkey >> 8 != s->mws[r->mw].rkey >> 8)
@@ -22,11 +21,7 @@ static bool check_record(struct system *s)
 			       " to 0x%" PRIx32,
 			       r->newkey, s->trace->mws[r->mw].name, s->mws[r->mw].rkey & ~0xffu,
 			       s->mws[r->mw].rkey | 0xffu);
-	if (r->kind == REC_MODIFY_SRQ)
-		what = "'modify' of an SRQ";
-	else if (r->kind == REC_ARM)
-		what = "'arm'";
-	return !what || err_set(&s->err, s->trace->path, r->line, "%s: not supported yet", what);
+	return true;
 }
 
 /* A window's key is that of the last bind before in the file. */
@@ -99,6 +94,12 @@ static void fill_memory(struct system *s, struct rec *c)
 	c->state = (uint8_t)r->state;
 	if (r->qp != TRACE_NONE)
 		c->qpi = s->qps[r->qp].qpi;
+	else if (r->srq != TRACE_NONE)
+		c->qpi = s->hosts[r->host].nic->n_qp + s->srqs[r->srq];
+	if (r->cq != TRACE_NONE)
+		c->cqi = s->cqs[r->cq];
+	c->limit = r->limit;
+	c->is_solicited = r->solicited_only;
 	if (r->kind != REC_MEM)
 		return;
 	c->mem_va = s->mrs[r->mr].va + r->mem_off;

@@ -150,8 +150,9 @@ int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi);
 int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a);
 
 /*
- * What modify_qp says to a change of the state alone during the run; 0: the caller has the NIC do it (qp_cmd).
- * EINVAL: there is no such transition. ENOTSUP: a QP that was reset after use is not brought up again.
+ * What modify_qp says to a change of the state alone during the run; 0: the caller has the NIC do
+ * it (qp_cmd). EINVAL: there is no such transition. ENOTSUP: a QP that was reset after use is not
+ * brought up again.
  */
 int verbs_change_state(struct host *h, uint32_t qpi, uint8_t state);
 
@@ -159,8 +160,8 @@ int verbs_change_state(struct host *h, uint32_t qpi, uint8_t state);
 void verbs_destroy_qp(struct host *h, uint32_t qpi);
 
 /*
- * A completion with an error tells that the QP is in Error, or (UC, UD) its send queue. True when the program
- * learns it by this one and has receives posted.
+ * A completion with an error tells that the QP is in Error, or (UC, UD) its send queue. True when
+ * the program learns it by this one and has receives posted.
  */
 bool verbs_note_error(struct host *h, const struct wc *wc);
 
@@ -193,6 +194,25 @@ void verbs_ring(struct host *h, uint32_t qpi, struct cpu_list *out);
 
 /* Look for the next CQE of a CQ; the answer is a cpu_rsp. */
 void verbs_poll_cq(struct host *h, uint32_t cqi, struct cpu_list *out);
+
+/* Look at the next CQE without waiting for it. verbs_peeked(): there was one. */
+void verbs_peek_cq(struct host *h, uint32_t cqi, struct cpu_list *out);
+bool verbs_peeked(const struct host *h, uint32_t cqi, const uint8_t *cqe);
+
+/* ---- the event queue ---- */
+
+/* Once, when all other memory is given out. */
+void verbs_create_eq(struct host *h);
+
+/* Wait for the next event; the answer has the tag verbs_eq_tag(). Nothing when it waits already. */
+void verbs_wait_event(struct host *h, struct cpu_list *out);
+static inline uint32_t verbs_eq_tag(const struct host *h)
+{
+	return h->nic->n_cq;
+}
+
+/* Take apart the EQE that was waited for: its type; *cqi is the CQ of a completion event. */
+uint8_t verbs_take_event(struct host *h, const uint8_t *eqe, uint32_t *cqi);
 
 /* Take apart the CQE that a poll found, and go on to the next. */
 void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *wc);

@@ -26,6 +26,19 @@ void verbs_poll_cq(struct host *h, uint32_t cqi, struct cpu_list *out)
 	d->is_polling = true;
 }
 
+void verbs_peek_cq(struct host *h, uint32_t cqi, struct cpu_list *out)
+{
+	verbs_poll_cq(h, cqi, out);
+	out->req[out->n - 1].kind = CPU_PEEK;
+}
+
+bool verbs_peeked(const struct host *h, uint32_t cqi, const uint8_t *cqe)
+{
+	const struct drv_cq *d = &h->cq[cqi];
+
+	return cqe[63] >> 4 != CQE_INVALID && (cqe[63] & 1) == (d->ci >> d->log_depth & 1);
+}
+
 static uint8_t status_of(uint8_t syndrome)
 {
 	static const uint8_t statuses[] = {

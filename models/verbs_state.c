@@ -2,8 +2,8 @@
 /*
  * verbs_state.c - states of a QP while the program runs (IBTA vol. 1, 10.3.1, figure 124)
  *
- * Attributes are those of the set-up; what changes is the state alone. Not modelled: a QP that was in
- * use and reset is not brought up again.
+ * Attributes are those of the set-up; what changes is the state alone. Not modelled: a QP that was
+ * in use and reset is not brought up again.
  */
 #include "models/verbs.h"
 

@@ -18,8 +18,11 @@
  * completion is there. Spinning takes no time of the core. The consumer index is stored every
  * ci_every completions.
  *
- * The calls themselves: workload_post.c. Not modelled: more than one core, event mode, cache misses
- * of the program, the lock of a QP.
+ * A CQ in event mode is armed instead when something is outstanding. Its event takes irq_cost; then
+ * completions are looked for until there is none, and it is armed again.
+ *
+ * The calls themselves: workload_post.c, workload_state.c. Not modelled: more than one core, cache
+ * misses of the program, the lock of a QP.
  */
 #include "models/workload.h"
 
@@ -36,6 +39,9 @@ static const struct field workload_fields[] = {
 		   "from a region's removal to the NIC's being told", "declared"),
 	PARAM_TIME(T, cmd_cost, 1 * PS_PER_US, 0, PS_PER_S,
 		   "time of the core for a change of a QP's state", "declared"),
+	PARAM_TIME(T, irq_cost, 2 * PS_PER_US, 0, PS_PER_S,
+		   "time of the core for an event: interrupt, and the program that waited wakes up",
+		   "declared"),
 	PARAM(T, ci_every, 16, 1, 1u << 20, "CQE",
 	      "the consumer index is stored after so many completions, or a quarter of the CQ",
 	      "declared"),
@@ -46,12 +52,14 @@ static const struct field workload_fields[] = {
 	PORT_IN(T, cpu_rsp, cpu_rsp, "completions that polls found"),
 	PORT_OUT(T, cpu_req, cpu_req, "accesses to memory and registers"),
 	PORT_OUT(T, mpt_cmd, mpt_cmd, "keys of regions that are gone"),
+	PORT_OUT(T, srq_cmd, srq_cmd, "limits of shared receive queues"),
 	PORT_OUT(T, qp_cmd, qp_cmd, "states that QPs are to take"),
 	STAT(T, posts, "req", "work requests posted to send queues"),
 	STAT(T, recvs, "req", "receives posted during the run"),
 	STAT(T, refused, "req", "posts and changes of a QP's state that returned an error"),
 	STAT(T, cqes, "CQE", "completions read"),
 	STAT(T, error_cqes, "CQE", "of these, with an error"),
+	STAT(T, events, "EQE", "events handled"),
 	STAT(T, doorbells, "db", "send doorbells rung"),
 	STAT(T, mem_b, "B", "stored by the program"),
 	SIGNAL(T, open_sends, 20, "send requests that are not completed"),
@@ -67,7 +75,7 @@ void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi)
 {
 	struct drv_cq *cq = &h->cq[cqi];
 
-	if (cq->is_polling || cq->outstanding == 0)
+	if (cq->is_polling || cq->is_armed || cq->outstanding == 0)
 		return;
 	cq->is_polling = true;
 	cq->next_poll = 0;
@@ -230,7 +238,10 @@ static uint64_t push_poll(struct workload *w, struct host *h)
 	if (!chan_can_push(w->cpu_req))
 		return chan_stall(w->cpu_req);
 	w->poll_head = h->cq[cqi].next_poll;
-	verbs_poll_cq(h, cqi, new_list(w));
+	if (h->nic->cq[cqi].is_event)
+		workload_serve_cq(w, h, cqi);
+	else
+		verbs_poll_cq(h, cqi, new_list(w));
 	return push_access(w);
 }
 
@@ -246,11 +257,14 @@ static uint64_t run_core(struct workload *w, struct host *h)
 		return push_access(w);
 	if (w->n_drop)
 		return workload_drop_keys(w);
-	if (w->has_cmd)
+	if (w->has_cmd || w->has_limit)
 		return workload_push_cmd(w);
 	rsp = cpu_rsp_peek(w->cpu_rsp);
 	if (rsp) {
-		take_completion(w, h, rsp);
+		if (rsp->tag == verbs_eq_tag(h) || !verbs_peeked(h, rsp->tag, rsp->data))
+			workload_take_event(w, h, rsp);
+		else
+			take_completion(w, h, rsp);
 		chan_pop(w->cpu_rsp);
 		return w->free_cyc;
 	}
@@ -296,6 +310,7 @@ static void workload_build(struct block *b)
 	w->post_cyc = block_cycles_of_ps(b, w->post_cost);
 	w->doorbell_cyc = block_cycles_of_ps(b, w->doorbell_cost);
 	w->poll_cyc = block_cycles_of_ps(b, w->poll_cost);
+	w->irq_cyc = block_cycles_of_ps(b, w->irq_cost);
 	w->cmd_cyc = block_cycles_of_ps(b, w->cmd_cost);
 	w->dereg_cyc = block_cycles_of_ps(b, w->dereg_cost);
 	h->cpu = b;
@@ -315,7 +330,9 @@ static void workload_reset(struct block *b)
 	w->free_cyc = 0;
 	w->ready = w->storing = REC_NONE;
 	w->poll_head = w->n_drop = 0;
-	w->has_cmd = false;
+	w->has_cmd = w->has_limit = false;
+	if (h->wants_events)
+		verbs_wait_event(h, w->list);
 	w->open_sends = w->open_recvs = 0;
 	for (uint32_t i = 0; i < verbs_n_rq(h); i++)
 		w->open_recvs += verbs_posted(h, i);

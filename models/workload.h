@@ -23,11 +23,11 @@ struct work_queue {
 struct workload {
 	struct block b;
 	/* parameters */
-	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost, cmd_cost;
+	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost, cmd_cost, irq_cost;
 	uint32_t ci_every;
 	bool refuse_misaligned;
 	/* ports */
-	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd;
+	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd, *srq_cmd;
 	/* state */
 	struct work_queue *wq;                /* by QP; then receives by SRQ */
 	uint32_t ready;                       /* heap of records that can run */
@@ -38,12 +38,12 @@ struct workload {
 	uint64_t stored;                      /* of its bytes */
 	uint32_t drop_key[DROP_KEYS], n_drop; /* keys that the NIC is to forget */
 	struct qp_cmd cmd;                    /* has_cmd: for the NIC, once the accesses are done */
-	bool has_cmd;
+	struct srq_cmd limit;
+	bool has_cmd, has_limit;
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
-	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc,
-		cmd_cyc; /* the parameters, in cycles */
+	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc, cmd_cyc, irq_cyc;
 	/* statistics */
-	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b;
+	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b, events;
 	/* waves */
 	uint32_t open_sends, open_recvs; /* posted, not completed */
 	bool is_busy;
@@ -85,11 +85,20 @@ void workload_store(struct workload *w, struct host *h);
 void workload_modify(struct workload *w, struct host *h, uint32_t handle);
 void workload_destroy(struct workload *w, struct host *h, uint32_t handle);
 
-/* A completion tells that its QP is in Error: receives behind those that the NIC knows are flushed. */
+/* A completion tells that its QP is in Error: receives that the NIC does not know are flushed. */
 void workload_note_error(struct workload *w, struct host *h, const struct wc *wc);
 
 /* A receive was posted: to a QP in Error the NIC has to be told. */
 void workload_note_recv(struct workload *w, struct host *h, uint32_t qpi);
+
+/* An answer about the event queue, or about a CQ that is emptied. */
+void workload_take_event(struct workload *w, struct host *h, const struct cpu_rsp *rsp);
+
+/* The next step for a CQ in event mode: arm it, or look for a completion. */
+void workload_serve_cq(struct workload *w, struct host *h, uint32_t cqi);
+
+void workload_arm(struct workload *w, struct host *h, uint32_t handle);
+void workload_limit(struct workload *w, struct host *h, uint32_t handle);
 
 /* Hand the command to the NIC. Returns when the core wants to go on. */
 uint64_t workload_push_cmd(struct workload *w);

@@ -241,6 +241,12 @@ void workload_run(struct workload *w, struct host *h, uint32_t handle)
 	case REC_DESTROY:
 		workload_destroy(w, h, handle);
 		break;
+	case REC_ARM:
+		workload_arm(w, h, handle);
+		break;
+	case REC_MODIFY_SRQ:
+		workload_limit(w, h, handle);
+		break;
 	default:
 		SIM_CHECK(c->kind == REC_DEREG, w);
 		run_dereg(w, h, handle);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workload_state.c - the program changes the state of QPs and destroys them
+ * workload_state.c - the program changes the state of QPs and SRQs, and waits for events
  *
  * Such a record has its turn among those of its QP. The call takes cmd_cost, then the NIC is told;
- * the firmware behind such a call is not modelled. A QP that the program knows to be in Error: receives
- * posted to it are told to the NIC, which flushes them.
+ * the firmware behind such a call is not modelled. Receives that are posted to a QP which the program
+ * knows to be in Error are told to the NIC, which flushes them.
  */
 #include "models/workload.h"
 
@@ -42,7 +42,7 @@ void workload_modify(struct workload *w, struct host *h, uint32_t handle)
 	spend(w, w->cmd_cyc);
 	if (err == ENOTSUP) {
 		err_set(&h->system->err, h->trace->path, c->line,
-			"a QP that was in use and was reset is not brought up again: not supported yet");
+			"a QP that was in use and reset is not brought up again: not supported yet");
 		sim_stop(w->b.sim);
 	} else if (err) {
 		w->refused++;
@@ -79,8 +79,87 @@ void workload_note_recv(struct workload *w, struct host *h, uint32_t qpi)
 		command(w, qpi, QPS_ERR);
 }
 
+/* ---- events ---- */
+
+void workload_serve_cq(struct workload *w, struct host *h, uint32_t cqi)
+{
+	struct drv_cq *d = &h->cq[cqi];
+	struct cpu_list *l = new_list(w);
+
+	if (d->is_draining) {
+		verbs_peek_cq(h, cqi, l);
+		return;
+	}
+	d->is_polling = false;
+	d->is_armed = true;
+	verbs_wait_event(h, l);
+	verbs_req_notify(h, cqi, false, l);
+}
+
+/* A CQ was looked at and has no completion: it is empty. */
+static void end_drain(struct workload *w, struct host *h, uint32_t cqi)
+{
+	h->cq[cqi].is_polling = h->cq[cqi].is_draining = false;
+	spend(w, w->poll_cyc);
+	workload_want_poll(w, h, cqi);
+}
+
+void workload_take_event(struct workload *w, struct host *h, const struct cpu_rsp *rsp)
+{
+	uint32_t cqi;
+	uint8_t type;
+
+	if (rsp->tag != verbs_eq_tag(h)) {
+		end_drain(w, h, rsp->tag);
+		return;
+	}
+	type = verbs_take_event(h, rsp->data, &cqi);
+	w->events++;
+	h->n_events[type % EQE_TYPES]++;
+	verbs_wait_event(h, new_list(w));
+	spend(w, w->irq_cyc);
+	if (type != EQE_COMP)
+		return;
+	SIM_CHECK(cqi < h->nic->n_cq, w);
+	h->cq[cqi].n_events++;
+	h->cq[cqi].is_armed = false;
+	h->cq[cqi].is_draining = h->nic->cq[cqi].is_event;
+	if (h->nic->cq[cqi].is_event)
+		workload_want_poll(w, h, cqi);
+}
+
+void workload_arm(struct workload *w, struct host *h, uint32_t handle)
+{
+	const struct rec *c = rec_at(&h->system->recs, handle);
+	struct cpu_list *l = new_list(w);
+
+	verbs_wait_event(h, l);
+	verbs_req_notify(h, c->cqi, c->is_solicited, l);
+	rec_free(&h->system->recs, handle, &w->b);
+}
+
+void workload_limit(struct workload *w, struct host *h, uint32_t handle)
+{
+	const struct rec *c = rec_at(&h->system->recs, handle);
+	struct cpu_list *l = new_list(w);
+
+	verbs_wait_event(h, l);
+	w->limit = (struct srq_cmd){ .srqi = c->qpi - h->nic->n_qp, .limit = c->limit };
+	w->has_limit = true;
+	spend(w, w->cmd_cyc);
+	rec_free(&h->system->recs, handle, &w->b);
+}
+
 uint64_t workload_push_cmd(struct workload *w)
 {
+	if (w->has_limit) {
+		if (!chan_can_push(w->srq_cmd))
+			return chan_stall(w->srq_cmd);
+		srq_cmd_push(w->srq_cmd, &w->limit);
+		w->has_limit = false;
+		spend(w, 1);
+		return w->free_cyc;
+	}
 	if (!chan_can_push(w->qp_cmd))
 		return chan_stall(w->qp_cmd);
 	qp_cmd_push(w->qp_cmd, &w->cmd);

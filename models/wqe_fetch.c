@@ -37,6 +37,8 @@ static const struct field wqe_fetch_fields[] = {
 	PORT_IN(T, rq_req, rq_req, "questions of the responder for receive WQEs"),
 	PORT_IN(T, qpc_rsp, qpc_rsp, "the context of a QP is there"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of the reads, in any order"),
+	PORT_IN(T, srq_cmd, srq_cmd, "limits that the program sets"),
+	PORT_OUT(T, event, async_event, "shared receive queues that fell below their limit"),
 	PORT_OUT(T, fetched, sq_fetched, "what an order brought"),
 	PORT_OUT(T, wqe, wqe, "decoded send WQEs, in order per QP"),
 	PORT_OUT(T, rq_rsp, rq_rsp, "receive WQEs, in order per QP"),
@@ -295,6 +297,8 @@ static uint64_t wqe_fetch_step(struct block *b)
 	take_context(w);
 	wqe_fetch_rq_question(w);
 	take_dma_rsp(w);
+	if (((const struct nic *)b->env)->n_srq)
+		next = min_u64(next, wqe_fetch_srq_step(w));
 	/* What became possible in this step is done in the next, unless something refused. */
 	if (was_empty && w->sq_decode.n)
 		next = max_u64(w->decode_free_cyc, b->cycle + 1);

@@ -62,7 +62,7 @@ struct wqe_fetch {
 	uint32_t prefetch, reads, width, wqe_slots, rq_prefetch, rq_low;
 	/* ports */
 	struct chan *fetch, *rq_req, *qpc_rsp, *dma_rsp, *fetched, *wqe, *rq_rsp;
-	struct chan *qpc_req, *dma_req;
+	struct chan *qpc_req, *dma_req, *srq_cmd, *event;
 	/* state: send queues */
 	struct sq_slot slot[MAX_READS];
 	struct qp_list sq_read, sq_decode; /* slots with reads to issue, with all their bytes */
@@ -75,6 +75,8 @@ struct wqe_fetch {
 	struct qp_list rq_read, rq_answer; /* queues with reads to issue, with an answer to give */
 	uint32_t *rq_read_links, *rq_answer_links, *asker_links;
 	uint32_t n_rq;
+	struct qp_list limit;	/* SRQs whose limit event is due; by queue */
+	uint32_t *limit_links;
 	struct pool *lines, *dbrs, *rq_pool;
 	uint32_t rq_stride; /* of the largest receive WQE */
 	bool is_rq_turn;    /* at dma_req */
@@ -101,6 +103,9 @@ bool wqe_fetch_rq_answer(struct wqe_fetch *w);
  * Start one read for the QP that has waited longest; dma_req can take it and rq_read is not empty.
  */
 void wqe_fetch_rq_read(struct wqe_fetch *w);
+
+/* Take one command, and give one limit event. Returns when to run again. */
+uint64_t wqe_fetch_srq_step(struct wqe_fetch *w);
 
 /* The read with tag 'tag' (TAG_RQ, TAG_DBR) ended. */
 void wqe_fetch_rq_done(struct wqe_fetch *w, uint32_t tag);

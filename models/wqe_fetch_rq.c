@@ -40,6 +40,7 @@ void wqe_fetch_rq_build(struct wqe_fetch *w)
 	w->rq_read_links = block_alloc(b, n, sizeof(uint32_t));
 	w->rq_answer_links = block_alloc(b, n, sizeof(uint32_t));
 	w->asker_links = block_alloc(b, n, sizeof(uint32_t));
+	w->limit_links = block_alloc(b, n, sizeof(uint32_t));
 }
 
 void wqe_fetch_rq_reset(struct wqe_fetch *w)
@@ -73,6 +74,7 @@ void wqe_fetch_rq_reset(struct wqe_fetch *w)
 		/* a QP has one question open: the lists share their links */
 		qp_list_init(&q->asker, w->asker_links, nic->n_qp);
 	}
+	qp_list_init(&w->limit, w->limit_links, w->n_rq);
 	qp_list_init(&w->rq_read, w->rq_read_links, w->n_rq);
 	qp_list_init(&w->rq_answer, w->rq_answer_links, w->n_rq);
 }
@@ -96,6 +98,14 @@ static void rq_consider(struct wqe_fetch *w, uint32_t rqi)
 		qp_list_add(&w->rq_answer, rqi);
 }
 
+static void open_line(struct wqe_fetch *w, struct rq_qp *q)
+{
+	if (q->line != BUF_NONE)
+		return;
+	q->line = pool_alloc(w->lines);
+	q->dbr_buf = pool_alloc(w->dbrs);
+}
+
 void wqe_fetch_rq_question(struct wqe_fetch *w)
 {
 	const struct rq_req *m = rq_req_peek(w->rq_req);
@@ -113,10 +123,7 @@ void wqe_fetch_rq_question(struct wqe_fetch *w)
 		q->is_dbr_fresh = false;
 	if (q->is_shared)
 		qp_list_add(&q->asker, m->qpi);
-	if (q->line == BUF_NONE) {
-		q->line = pool_alloc(w->lines);
-		q->dbr_buf = pool_alloc(w->dbrs);
-	}
+	open_line(w, q);
 	rq_consider(w, rqi);
 	chan_pop(w->rq_req);
 }
@@ -234,6 +241,30 @@ bool wqe_fetch_rq_answer(struct wqe_fetch *w)
 	return true;
 }
 
+uint64_t wqe_fetch_srq_step(struct wqe_fetch *w)
+{
+	const struct nic *nic = w->b.env;
+	const struct srq_cmd *m = srq_cmd_peek(w->srq_cmd);
+
+	if (m) {
+		struct rq_qp *q = &w->rq[nic->n_qp + m->srqi];
+
+		open_line(w, q);
+		q->limit = m->limit;
+		q->wants_dbr |= m->limit != 0;
+		rq_consider(w, nic->n_qp + m->srqi);
+		chan_pop(w->srq_cmd);
+	}
+	if (!w->limit.n)
+		return CYCLE_NEVER;
+	if (!chan_can_push(w->event))
+		return chan_stall(w->event);
+	async_event_push(w->event, &(struct async_event){
+		.type = EQE_SRQ_LIMIT,
+		.number = nic->srq[qp_list_take(&w->limit) - nic->n_qp].srqn });
+	return w->limit.n ? w->b.cycle + 1 : CYCLE_NEVER;
+}
+
 static void dbr_read(struct wqe_fetch *w, uint32_t rqi)
 {
 	struct rq_qp *q = &w->rq[rqi];
@@ -246,6 +277,7 @@ static void dbr_read(struct wqe_fetch *w, uint32_t rqi)
 	if ((uint16_t)(q->producer - q->index) < q->limit) {
 		q->limit = 0;
 		w->srq_limits++;
+		qp_list_add(&w->limit, rqi);
 	}
 	rq_consider(w, rqi);
 }

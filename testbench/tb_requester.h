@@ -28,8 +28,8 @@ struct tb_requester {
 	struct nic nic;
 	struct qp_attr qp[TBR_QPS];
 	struct tb t;
-	struct tb_port *wqe, *rx, *job_done, *job, *credit, *cqe, *peer_error, *error, *mpt_op,
-		*mpt_rsp, *cmd;
+	struct tb_port *wqe, *rx, *job_done, *job, *credit, *cqe, *peer_error, *error;
+	struct tb_port *mpt_op, *mpt_rsp, *cmd;
 	struct tb_dma dma;
 	uint8_t mem[TBR_MEM];
 	struct pool *wqes, *pkts;

@@ -114,6 +114,8 @@ static void bench_start(struct bench *e, const char *const *sets)
 	tb_init(&e->t, &cqe_writer_class, &e->nic, sets);
 	e->req = tb_source(&e->t, "req");
 	e->rsp = tb_source(&e->t, "rsp");
+	tb_source(&e->t, "arm");
+	tb_source(&e->t, "async");
 	e->dma_rsp = tb_source(&e->t, "dma_rsp");
 	e->dma_req = tb_sink_react(&e->t, "dma_req", serve, e);
 	tb_start(&e->t);

@@ -510,7 +510,6 @@ static void system_what_is_not_there_yet_is_named(void)
 	} cases[] = {
 		{ "qp h0 q9 type=XRC peer=h1.q9\nqp h1 q9 type=XRC peer=h0.q9\n",
 		  "system.trace:8: a QP of type XRC" },
-		{ "cq h0 c mode=event\n", "system.trace:8: a CQ with mode=event" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -184,6 +184,7 @@ static void start(const char *records, const char *const *sets)
 	bench.dev.rsp = tb_source(&bench.tb, "cpu_rsp");
 	tb_sink_react(&bench.tb, "cpu_req", serve, &bench.dev);
 	bench.mpt = tb_sink(&bench.tb, "mpt_cmd");
+	tb_sink(&bench.tb, "srq_cmd");
 	bench.cmd = tb_sink(&bench.tb, "qp_cmd");
 	tb_start(&bench.tb);
 }

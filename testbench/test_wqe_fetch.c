@@ -300,6 +300,8 @@ static void bench_start(struct bench *e, const char *const *sets, uint32_t max_d
 	rng_seed(&e->qpc_rng, "qpc", max_delay);
 	rng_seed(&e->rq_rng, "rq", max_delay);
 	tb_init(&e->t, &wqe_fetch_class, &e->nic, sets);
+	tb_source(&e->t, "srq_cmd");
+	tb_sink(&e->t, "event");
 	e->fetch = tb_source(&e->t, "fetch");
 	e->rq_req = tb_source(&e->t, "rq_req");
 	e->qpc_rsp = tb_source(&e->t, "qpc_rsp");

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cqe_writer.h - state shared by the two halves of the block: cqe_writer.c (completions) and
+ * cqe_event.c (events)
+ */
+#ifndef MODELS_CQE_WRITER_H
+#define MODELS_CQE_WRITER_H
+
+#include "models/hdr.h"
+#include "models/msg.h"
+#include "models/nic.h"
+#include "models/qp_list.h"
+#include "sim/pool.h"
+
+#define CQE_BYTES 64u
+#define CI_MASK 0xffffffu	/* consumer indices of the program have 24 bits */
+
+enum { TAG_CQE, TAG_DBR, TAG_EVENT };
+enum cq_armed { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED };
+
+struct cq_state {
+	uint32_t pi, ci;	/* CQEs written; consumer index last read */
+	uint32_t solicited;	/* behind the last CQE that is solicited or an error */
+	uint32_t from;		/* armed: an event is due for CQEs from here on */
+	uint64_t due_ps;	/* moderated: the event waits until then */
+	uint8_t armed;		/* enum cq_armed */
+	bool has_overflown;
+};
+
+struct cqe_writer {
+	struct block b;
+	/* parameters */
+	uint32_t buffers;
+	/* ports */
+	struct chan *req, *rsp, *dma_rsp, *arm, *async, *dma_req;
+	/* state */
+	struct pool *pool;
+	struct cq_state *cq;
+	bool turn_rsp;		/* the responder goes first when both have something */
+	/* a doorbell record is being read; has been read for the CQE that waits */
+	bool dbr_busy, dbr_fresh;
+	uint32_t dbr_buf, dbr_cqi;
+	/* events */
+	struct qp_list fire;	/* CQs whose event is to be written */
+	struct qp_list fail;	/* CQs that overflowed, and the program is to be told */
+	struct qp_list moderated; /* CQs whose event waits for more completions */
+	uint32_t *fire_links, *fail_links, *moderated_links;
+	uint32_t eq_pi;		/* EQEs written */
+	bool owes_irq;		/* the last one's interrupt is to be written */
+	/* statistics */
+	uint64_t cqes, errors, dbr_reads, overflows, arms, events, async_events;
+};
+
+static inline const struct nic *cqe_nic(const struct cqe_writer *w)
+{
+	return w->b.env;
+}
+
+/* ---- cqe_event.c ---- */
+
+void cqe_event_build(struct cqe_writer *w);
+void cqe_event_reset(struct cqe_writer *w);
+
+/* A CQE was written to CQ 'cqi'. */
+void cqe_event_completed(struct cqe_writer *w, uint32_t cqi, bool is_solicited);
+
+/* A CQE found no room in CQ 'cqi'. */
+void cqe_event_overflow(struct cqe_writer *w, uint32_t cqi);
+
+/* Take one doorbell of a CQ. */
+void cqe_event_arm(struct cqe_writer *w);
+
+/* Something is to be written for an event. */
+bool cqe_event_is_due(const struct cqe_writer *w);
+
+/* Write an EQE or its interrupt; dma_req and the pool have room. */
+void cqe_event_write(struct cqe_writer *w);
+
+/* Moderated events whose time has come fire. Returns the cycle of the next. */
+uint64_t cqe_event_time(struct cqe_writer *w);
+
+#endif
