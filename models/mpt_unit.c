@@ -145,6 +145,8 @@ static void fill_window(struct mpt_unit *m, const uint8_t *region)
 	uint8_t log_page = region[MPT_LOG_PAGE];
 	uint64_t page = (o->va >> log_page) - (hdr_get(region, 8 * MPT_START, 64) >> log_page);
 
+	memset(m->entry, 0, MPT_SIZE);
+	hdr_put(m->entry, 8 * MPT_PD, 16, o->pd);
 	m->entry[MPT_FLAGS] = MPT_VALID | MPT_WINDOW;
 	m->entry[MPT_ACCESS] = o->access;
 	m->entry[MPT_KEY8] = (uint8_t)o->key;
