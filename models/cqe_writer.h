@@ -13,17 +13,17 @@
 #include "sim/pool.h"
 
 #define CQE_BYTES 64u
-#define CI_MASK 0xffffffu	/* consumer indices of the program have 24 bits */
+#define CI_MASK 0xffffffu /* consumer indices of the program have 24 bits */
 
 enum { TAG_CQE, TAG_DBR, TAG_EVENT };
 enum cq_armed { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED };
 
 struct cq_state {
-	uint32_t pi, ci;	/* CQEs written; consumer index last read */
-	uint32_t solicited;	/* behind the last CQE that is solicited or an error */
-	uint32_t from;		/* armed: an event is due for CQEs from here on */
-	uint64_t due_ps;	/* moderated: the event waits until then */
-	uint8_t armed;		/* enum cq_armed */
+	uint32_t pi, ci;    /* CQEs written; consumer index last read */
+	uint32_t solicited; /* behind the last CQE that is solicited or an error */
+	uint32_t from;      /* armed: an event is due for CQEs from here on */
+	uint64_t due_ps;    /* moderated: the event waits until then */
+	uint8_t armed;      /* enum cq_armed */
 	bool has_overflown;
 };
 
@@ -36,17 +36,17 @@ struct cqe_writer {
 	/* state */
 	struct pool *pool;
 	struct cq_state *cq;
-	bool turn_rsp;		/* the responder goes first when both have something */
+	bool turn_rsp; /* the responder goes first when both have something */
 	/* a doorbell record is being read; has been read for the CQE that waits */
 	bool dbr_busy, dbr_fresh;
 	uint32_t dbr_buf, dbr_cqi;
 	/* events */
-	struct qp_list fire;	/* CQs whose event is to be written */
-	struct qp_list fail;	/* CQs that overflowed, and the program is to be told */
+	struct qp_list fire;      /* CQs whose event is to be written */
+	struct qp_list fail;      /* CQs that overflowed, and the program is to be told */
 	struct qp_list moderated; /* CQs whose event waits for more completions */
 	uint32_t *fire_links, *fail_links, *moderated_links;
-	uint32_t eq_pi;		/* EQEs written */
-	bool owes_irq;		/* the last one's interrupt is to be written */
+	uint32_t eq_pi; /* EQEs written */
+	bool owes_irq;  /* the last one's interrupt is to be written */
 	/* statistics */
 	uint64_t cqes, errors, dbr_reads, overflows, arms, events, async_events;
 };

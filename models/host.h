@@ -70,16 +70,16 @@ struct drv_cq {
 		outstanding; /* work requests posted whose completion would come here; and each QP of
 				   an SRQ */
 	uint8_t log_depth;
-	uint8_t arm_sn;     /* sequence number of req_notify, 2 bits */
-	bool is_polling;    /* a poll is on its way or waits at the memory */
+	uint8_t arm_sn;             /* sequence number of req_notify, 2 bits */
+	bool is_polling;            /* a poll is on its way or waits at the memory */
 	bool is_armed, is_draining; /* event mode: an event is to come; it came, emptied now */
-	uint64_t n_events;	    /* completion events seen */
-	uint32_t next_poll; /* list of CQs to be polled: index + 1 */
+	uint64_t n_events;          /* completion events seen */
+	uint32_t next_poll;         /* list of CQs to be polled: index + 1 */
 };
 
 /* The driver's side of the event queue. */
 struct drv_eq {
-	uint32_t ci; /* EQEs consumed, running */
+	uint32_t ci;     /* EQEs consumed, running */
 	bool is_polling; /* the handler waits */
 };
 
@@ -98,8 +98,8 @@ struct host {
 	struct drv_cq *cq;
 	struct drv_srq *srq;
 	struct drv_eq eq;
-	bool wants_events;		/* the trace expects some: wait from the start */
-	uint64_t n_events[EQE_TYPES];	/* seen, by type */
+	bool wants_events;            /* the trace expects some: wait from the start */
+	uint64_t n_events[EQE_TYPES]; /* seen, by type */
 	uint32_t cap_qp, cap_cq, cap_srq;
 	uint32_t next_key, next_qpn; /* candidates for numbers to be assigned */
 	bool refuse_misaligned; /* posts refuse atomics whose remote address is not a multiple of 8 */

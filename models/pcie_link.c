@@ -49,8 +49,8 @@ struct lane {
 #define CLASSES(X) \
 	X(doorbell) \
 	X(wqe) \
-	X(rq_wqe) X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe) \
-	X(event)
+	X(rq_wqe) \
+	X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe) X(event)
 
 struct pcie_link {
 	struct block b;

@@ -169,15 +169,21 @@ static const struct field link_fields[] = {
 #undef T
 
 const struct block_class nic_section = {
-	.name = "nic", .impl = "section", .fields = nic_fields,
+	.name = "nic",
+	.impl = "section",
+	.fields = nic_fields,
 	.doc = "section [nic] of a scenario or profile: every NIC; [nic0], [nic1], ...: one",
 };
 const struct block_class host_section = {
-	.name = "host", .impl = "section", .fields = host_fields,
+	.name = "host",
+	.impl = "section",
+	.fields = host_fields,
 	.doc = "section [host] of a scenario: every host; [host0], ...: one",
 };
 const struct block_class link_section = {
-	.name = "link", .impl = "section", .fields = link_fields,
+	.name = "link",
+	.impl = "section",
+	.fields = link_fields,
 	.doc = "sections [link0], [link1], ... of a scenario: which NICs are joined; the rows of wire stand there too",
 };
 
@@ -404,7 +410,8 @@ static bool check_linked(const struct rnic *r, const struct trace *t, struct err
 		snprintf(path, sizeof(path), "nic%" PRIu32 ".mac", i);
 		if (!netlist_chan(netlist_find(&r->sim, path), "tx_frame"))
 			return err_set(e, NULL, 0,
-				       "host %s (nic%" PRIu32 ") has no link; allowed: [link0], [link1], ... "
+				       "host %s (nic%" PRIu32
+				       ") has no link; allowed: [link0], [link1], ... "
 				       "that join every NIC with another",
 				       t->hosts[r->host_of_nic[i]].name, i);
 	}
@@ -500,10 +507,11 @@ static bool check_recovery(struct rnic *r, struct err *e)
 	for (uint32_t i = 0; i < r->n_nics; i++) {
 		if (get_param(r, i, "requester", "recovery") != recovery ||
 		    get_param(r, i, "responder", "recovery") != recovery)
-			return err_set(e, NULL, 0,
-				       "requester.recovery and responder.recovery of nic%" PRIu32
-				       " are not both what requester.recovery of nic0 is; allowed: the same everywhere",
-				       i);
+			return err_set(
+				e, NULL, 0,
+				"requester.recovery and responder.recovery of nic%" PRIu32
+				" are not both what requester.recovery of nic0 is; allowed: the same everywhere",
+				i);
 		tx = max_u64(tx, get_param(r, i, "requester", "sr_window"));
 		rx = min_u64(rx, get_param(r, i, "responder", "sr_window"));
 	}
@@ -520,7 +528,8 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 	*r = (struct rnic){ .n_nics = t->n_hosts, .stall_ps = TIME_NEVER };
 	sim_init(&r->sim, seed);
 	if (t->n_hosts == 0)
-		return err_set(e, t->path, 0, "the trace has no host; allowed: `host NAME` records, two or more");
+		return err_set(e, t->path, 0,
+			       "the trace has no host; allowed: `host NAME` records, two or more");
 	r->nic_of_host = x_calloc(t->n_hosts + 1, sizeof(*r->nic_of_host));
 	r->host_of_nic = x_calloc(t->n_hosts + 1, sizeof(*r->host_of_nic));
 	r->links = x_calloc(t->n_hosts + 1, sizeof(*r->links));

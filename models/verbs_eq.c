@@ -9,7 +9,7 @@
 #include "models/wqe.h"
 
 #define EQ_DEPTH_MIN 256u
-#define EQE_EMPTY 0xf1u		/* no entry's: as in a CQ that was not written yet */
+#define EQE_EMPTY 0xf1u /* no entry's: as in a CQ that was not written yet */
 
 void verbs_create_eq(struct host *h)
 {

@@ -75,7 +75,7 @@ struct wqe_fetch {
 	struct qp_list rq_read, rq_answer; /* queues with reads to issue, with an answer to give */
 	uint32_t *rq_read_links, *rq_answer_links, *asker_links;
 	uint32_t n_rq;
-	struct qp_list limit;	/* SRQs whose limit event is due; by queue */
+	struct qp_list limit; /* SRQs whose limit event is due; by queue */
 	uint32_t *limit_links;
 	struct pool *lines, *dbrs, *rq_pool;
 	uint32_t rq_stride; /* of the largest receive WQE */

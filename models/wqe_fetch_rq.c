@@ -259,9 +259,10 @@ uint64_t wqe_fetch_srq_step(struct wqe_fetch *w)
 		return CYCLE_NEVER;
 	if (!chan_can_push(w->event))
 		return chan_stall(w->event);
-	async_event_push(w->event, &(struct async_event){
-		.type = EQE_SRQ_LIMIT,
-		.number = nic->srq[qp_list_take(&w->limit) - nic->n_qp].srqn });
+	async_event_push(w->event,
+			 &(struct async_event){
+				 .type = EQE_SRQ_LIMIT,
+				 .number = nic->srq[qp_list_take(&w->limit) - nic->n_qp].srqn });
 	return w->limit.n ? w->b.cycle + 1 : CYCLE_NEVER;
 }
 

@@ -41,7 +41,7 @@ static void serve(struct tb *t, struct tb_port *p, const void *msg)
 	const uint8_t *b = buf_data(&t->sim, d->buf);
 	struct written *w = &e->w[e->n];
 
-	if (!d->is_write) {	/* a doorbell record: nothing consumed */
+	if (!d->is_write) { /* a doorbell record: nothing consumed */
 		memset(buf_data(&t->sim, d->buf), 0, d->len);
 		tb_send(e->dma_rsp, &(struct dma_rsp){ .tag = d->tag });
 		return;
@@ -65,12 +65,17 @@ static void serve(struct tb *t, struct tb_port *p, const void *msg)
 static void bench_start(struct bench *e)
 {
 	memset(e, 0, sizeof(*e));
-	e->nic = (struct nic){ .qp = e->qp, .n_qp = 1, .cq = e->cq, .n_cq = N_CQ, .eq_pa = EQ_PA,
+	e->nic = (struct nic){ .qp = e->qp,
+			       .n_qp = 1,
+			       .cq = e->cq,
+			       .n_cq = N_CQ,
+			       .eq_pa = EQ_PA,
 			       .eq_depth = EQ_DEPTH };
 	e->qp[0].qpn = 0x40;
 	for (uint32_t i = 0; i < N_CQ; i++)
-		e->cq[i] = (struct cq_attr){ .cqn = 0x400 + i, .depth = DEPTH,
-					     .pa = 0x10000 * (i + 1), .dbr_pa = 0x1000 };
+		e->cq[i] = (struct cq_attr){
+			.cqn = 0x400 + i, .depth = DEPTH, .pa = 0x10000 * (i + 1), .dbr_pa = 0x1000
+		};
 	tb_init(&e->t, &cqe_writer_class, &e->nic, NULL);
 	tb_source(&e->t, "req");
 	e->rsp = tb_source(&e->t, "rsp");
@@ -84,7 +89,8 @@ static void bench_start(struct bench *e)
 static void complete(struct bench *e, uint32_t n, bool is_solicited)
 {
 	while (n--)
-		tb_send(e->rsp, &(struct cqe_req){ .cqi = 0, .opcode = CQE_RESP_SEND,
+		tb_send(e->rsp, &(struct cqe_req){ .cqi = 0,
+						   .opcode = CQE_RESP_SEND,
 						   .solicited = is_solicited });
 	tb_run_for(&e->t, 100);
 }
@@ -110,9 +116,9 @@ static void armed_cq_gives_one_event_behind_its_cqe(void)
 
 	bench_start(&e);
 	complete(&e, 2, false);
-	CU_ASSERT_EQUAL(count(&e, W_EQE), 0);	/* not armed */
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 0); /* not armed */
 	arm(&e, 2, false);
-	CU_ASSERT_EQUAL(count(&e, W_EQE), 0);	/* nothing new */
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 0); /* nothing new */
 	complete(&e, 1, false);
 	CU_ASSERT_EQUAL_FATAL(e.n, 5);
 	CU_ASSERT_EQUAL(e.w[2].kind, W_CQE);
@@ -122,12 +128,12 @@ static void armed_cq_gives_one_event_behind_its_cqe(void)
 	CU_ASSERT_EQUAL(e.w[3].owner, 0);
 	CU_ASSERT_EQUAL(e.w[4].kind, W_MSI);
 	complete(&e, 1, false);
-	CU_ASSERT_EQUAL(count(&e, W_EQE), 1);	/* one event an arming */
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 1); /* one event an arming */
 	arm(&e, 3, false);
-	CU_ASSERT_EQUAL(count(&e, W_EQE), 2);	/* at once: one is not consumed */
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 2); /* at once: one is not consumed */
 	for (uint32_t k = 0; k < 3; k++)
 		arm(&e, 3, false);
-	CU_ASSERT_EQUAL(e.w[e.n - 2].owner, 1);	/* the ring went round */
+	CU_ASSERT_EQUAL(e.w[e.n - 2].owner, 1); /* the ring went round */
 	tb_end(&e.t);
 }
 
@@ -145,7 +151,7 @@ static void solicited_arming_ignores_what_is_not(void)
 	arm(&e, 5, true);
 	tb_send(e.rsp, &(struct cqe_req){ .cqi = 0, .opcode = CQE_RESP_ERR });
 	tb_run_for(&e.t, 100);
-	CU_ASSERT_EQUAL(count(&e, W_EQE), 2);	/* errors count */
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 2); /* errors count */
 	tb_end(&e.t);
 }
 
@@ -156,7 +162,7 @@ static void moderated_cq_waits_for_count_or_time(void)
 
 	bench_start(&e);
 	e.cq[0].moderate_count = 3;
-	e.cq[0].moderate_ps = 4 * PS_PER_US;	/* 1000 cycles */
+	e.cq[0].moderate_ps = 4 * PS_PER_US; /* 1000 cycles */
 	arm(&e, 0, false);
 	complete(&e, 2, false);
 	CU_ASSERT_EQUAL(count(&e, W_EQE), 0);
@@ -192,7 +198,10 @@ static void overflow_and_others_events_come_unarmed_and_once(void)
 	tb_end(&e.t);
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_cqe_event_tests[] = {
 	TEST(armed_cq_gives_one_event_behind_its_cqe),
 	TEST(solicited_arming_ignores_what_is_not),

@@ -14,7 +14,7 @@ extern const struct block_class mpt_unit_class;
 #define ENTRIES 8u
 #define MPT_PA 0x10000ull
 #define PD 3u
-#define REGION 4u	/* index of the region's key */
+#define REGION 4u /* index of the region's key */
 #define WINDOW 5u
 #define START 0x10000000ull
 #define LEN 0x10000ull
@@ -53,17 +53,24 @@ static void bench_start(struct bench *b, const char *const *sets)
 	b->rsp = tb_sink(&b->t, "rsp0");
 	tb_sink(&b->t, "rsp1");
 	b->inv = tb_sink(&b->t, "inv");
-	b->dma = (struct tb_dma){ .rsp = tb_source(&b->t, "dma_rsp"), .mem = b->table[0],
-				  .base = MPT_PA, .size = sizeof(b->table), .max_delay = 9 };
+	b->dma = (struct tb_dma){ .rsp = tb_source(&b->t, "dma_rsp"),
+				  .mem = b->table[0],
+				  .base = MPT_PA,
+				  .size = sizeof(b->table),
+				  .max_delay = 9 };
 	rng_seed(&b->dma.rng, "mpt_unit", 1);
 	tb_sink_react(&b->t, "dma_req", tb_dma_react, &b->dma);
 	tb_start(&b->t);
 }
 
-static const struct mpt_op good_bind = {
-	.va = START + 0x1234, .len = 0x100, .key = WINDOW << 8 | 0x51, .lkey = REGION << 8 | 0x44,
-	.tag = 7, .pd = PD, .access = ACCESS_REMOTE_WRITE, .is_bind = 1
-};
+static const struct mpt_op good_bind = { .va = START + 0x1234,
+					 .len = 0x100,
+					 .key = WINDOW << 8 | 0x51,
+					 .lkey = REGION << 8 | 0x44,
+					 .tag = 7,
+					 .pd = PD,
+					 .access = ACCESS_REMOTE_WRITE,
+					 .is_bind = 1 };
 
 /* Run one operation: its status. */
 static uint8_t run_op(struct bench *b, const struct mpt_op *op)
@@ -93,14 +100,14 @@ static void window_bound_and_invalidated_has_its_entry(void)
 	CU_ASSERT_EQUAL(e[MPT_KEY8], 0x51);
 	CU_ASSERT_EQUAL(hdr_get(e, 8 * MPT_START, 64), START + 0x1234);
 	CU_ASSERT_EQUAL(hdr_get(e, 8 * MPT_LEN, 64), 0x100);
-	CU_ASSERT_EQUAL(hdr_get(e, 8 * MPT_MTT, 64), MTT_PA + MTT_ENTRY);	/* its second page */
+	CU_ASSERT_EQUAL(hdr_get(e, 8 * MPT_MTT, 64), MTT_PA + MTT_ENTRY); /* its second page */
 	CU_ASSERT_EQUAL(hdr_get(e, 8 * MPT_LKEY, 32), REGION << 8 | 0x44);
 	CU_ASSERT_EQUAL(b.inv->n_received, 0);
 	CU_ASSERT_EQUAL(run_op(&b, &inv), XLATE_OK);
 	CU_ASSERT_EQUAL(e[MPT_FLAGS], MPT_WINDOW);
 	CU_ASSERT_EQUAL_FATAL(b.inv->n_received, 1);
 	CU_ASSERT_EQUAL(((const struct mpt_cmd *)tb_got(b.inv, 0))->key, inv.key);
-	CU_ASSERT_EQUAL(run_op(&b, &inv), XLATE_BAD_KEY);	/* not bound any more */
+	CU_ASSERT_EQUAL(run_op(&b, &inv), XLATE_BAD_KEY); /* not bound any more */
 	tb_end(&b.t);
 }
 
@@ -110,21 +117,51 @@ static void operation_that_a_check_refuses_changes_nothing(void)
 		struct mpt_op op;
 		uint8_t want;
 	} cases[] = {
-		{ { .key = WINDOW << 8 | 0x50, .pd = PD }, XLATE_BAD_KEY },	/* not bound */
-		{ { .key = REGION << 8 | 0x44, .pd = PD }, XLATE_BAD_KEY },	/* no window */
+		{ { .key = WINDOW << 8 | 0x50, .pd = PD }, XLATE_BAD_KEY }, /* not bound */
+		{ { .key = REGION << 8 | 0x44, .pd = PD }, XLATE_BAD_KEY }, /* no window */
 		{ { .key = ENTRIES << 8, .pd = PD }, XLATE_BAD_KEY },
-		{ { .va = START, .len = 1, .key = WINDOW << 8, .lkey = REGION << 8 | 0x44, .pd = 4,
-		    .is_bind = 1 }, XLATE_BAD_PD },
-		{ { .va = START, .len = 1, .key = WINDOW << 8, .lkey = REGION << 8 | 0x45, .pd = PD,
-		    .is_bind = 1 }, XLATE_BAD_KEY },
-		{ { .va = START, .len = 1, .key = WINDOW << 8, .lkey = WINDOW << 8 | 0x50, .pd = PD,
-		    .is_bind = 1 }, XLATE_BAD_KEY },
-		{ { .va = START, .len = 1, .key = WINDOW << 8, .lkey = ENTRIES << 8, .pd = PD,
-		    .is_bind = 1 }, XLATE_BAD_KEY },
-		{ { .va = START - 1, .len = 2, .key = WINDOW << 8, .lkey = REGION << 8 | 0x44,
-		    .pd = PD, .is_bind = 1 }, XLATE_OUT_OF_RANGE },
-		{ { .va = START + 1, .len = LEN, .key = WINDOW << 8, .lkey = REGION << 8 | 0x44,
-		    .pd = PD, .is_bind = 1 }, XLATE_OUT_OF_RANGE },
+		{ { .va = START,
+		    .len = 1,
+		    .key = WINDOW << 8,
+		    .lkey = REGION << 8 | 0x44,
+		    .pd = 4,
+		    .is_bind = 1 },
+		  XLATE_BAD_PD },
+		{ { .va = START,
+		    .len = 1,
+		    .key = WINDOW << 8,
+		    .lkey = REGION << 8 | 0x45,
+		    .pd = PD,
+		    .is_bind = 1 },
+		  XLATE_BAD_KEY },
+		{ { .va = START,
+		    .len = 1,
+		    .key = WINDOW << 8,
+		    .lkey = WINDOW << 8 | 0x50,
+		    .pd = PD,
+		    .is_bind = 1 },
+		  XLATE_BAD_KEY },
+		{ { .va = START,
+		    .len = 1,
+		    .key = WINDOW << 8,
+		    .lkey = ENTRIES << 8,
+		    .pd = PD,
+		    .is_bind = 1 },
+		  XLATE_BAD_KEY },
+		{ { .va = START - 1,
+		    .len = 2,
+		    .key = WINDOW << 8,
+		    .lkey = REGION << 8 | 0x44,
+		    .pd = PD,
+		    .is_bind = 1 },
+		  XLATE_OUT_OF_RANGE },
+		{ { .va = START + 1,
+		    .len = LEN,
+		    .key = WINDOW << 8,
+		    .lkey = REGION << 8 | 0x44,
+		    .pd = PD,
+		    .is_bind = 1 },
+		  XLATE_OUT_OF_RANGE },
 	};
 	uint8_t before[sizeof(((struct bench *)0)->table)];
 	struct bench b;
@@ -135,13 +172,13 @@ static void operation_that_a_check_refuses_changes_nothing(void)
 		CU_ASSERT_EQUAL(run_op(&b, &cases[i].op), cases[i].want);
 		CU_ASSERT_EQUAL(memcmp(before, b.table, sizeof(before)), 0);
 	}
-	b.table[REGION][MPT_ACCESS] = ACCESS_LOCAL_WRITE;	/* no binds */
+	b.table[REGION][MPT_ACCESS] = ACCESS_LOCAL_WRITE; /* no binds */
 	CU_ASSERT_EQUAL(run_op(&b, &good_bind), XLATE_NO_ACCESS);
-	b.table[REGION][MPT_ACCESS] = ACCESS_MW_BIND;	/* no writes */
+	b.table[REGION][MPT_ACCESS] = ACCESS_MW_BIND; /* no writes */
 	CU_ASSERT_EQUAL(run_op(&b, &good_bind), XLATE_NO_ACCESS);
 	b.table[REGION][MPT_ACCESS] |= ACCESS_LOCAL_WRITE;
 	CU_ASSERT_EQUAL(run_op(&b, &good_bind), XLATE_OK);
-	CU_ASSERT_EQUAL(run_op(&b, &good_bind), XLATE_BAD_KEY);	/* bound already */
+	CU_ASSERT_EQUAL(run_op(&b, &good_bind), XLATE_BAD_KEY); /* bound already */
 	CU_ASSERT_EQUAL(tb_stat(&b.t, "refused"), ARRAY_LEN(cases) + 3);
 	tb_end(&b.t);
 }
@@ -162,7 +199,10 @@ static void keys_of_the_cpu_pass_while_an_operation_runs(void)
 	tb_end(&b.t);
 }
 
-#define TEST(f) { #f, f }
+#define TEST(f) \
+	{ \
+#f, f \
+	}
 CU_TestInfo test_mpt_unit_tests[] = {
 	TEST(window_bound_and_invalidated_has_its_entry),
 	TEST(operation_that_a_check_refuses_changes_nothing),
