@@ -242,8 +242,10 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 static void add_wrong(struct gen *g, uint32_t conn, uint32_t host)
 {
 	static const enum wr_opcode ops[] = {
-		WR_RDMA_WRITE,           WR_RDMA_READ,     WR_ATOMIC_CMP_AND_SWP,
-		WR_ATOMIC_FETCH_AND_ADD, WR_SEND_WITH_INV,
+		WR_RDMA_WRITE,
+		WR_RDMA_READ,
+		WR_ATOMIC_CMP_AND_SWP,
+		WR_ATOMIC_FETCH_AND_ADD,
 	};
 	struct conn *c = &g->conn[conn];
 	struct item *it = new_item(g, conn, host, ops[below(g, sizeof(ops) / sizeof(ops[0]))]);
