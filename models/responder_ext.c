@@ -97,5 +97,8 @@ void rsp_end_inval(struct responder *r, const struct rsp_ctx *c, struct rsp_comm
 		return;
 	e->cqe.opcode = CQE_RESP_ERR;
 	r->qp[c->m.qpi].recv_syndrome = CQE_SYNDROME_REMOTE_INVAL_REQ;
+	/* acknowledged, but no message that counts */
+	r->messages--;
+	e->msn = r->qp[c->m.qpi].msn = psn_add(e->msn, PSN_MASK);
 	rsp_enter_error(r, c->m.qpi);
 }
