@@ -143,7 +143,7 @@ static bool is_repeated(const struct replay_list *l, uint32_t k)
 	return false;
 }
 
-/* A request behind one that the peer refuses: whether it left before the NAK came is a matter of time. */
+/* A request behind one that the peer refuses: it may have left before the NAK came, or not. */
 static bool is_behind_refused(const struct replay_list *l, uint32_t k)
 {
 	const struct replay_packet *p = &l->at[k], *q;
@@ -310,7 +310,7 @@ static void recordings_replayed_send_the_same_packets(void)
 	CU_ASSERT(n == 0 || n == ARRAY_LEN(scenarios));
 }
 
-/* v_rc_solicited: the program saw an event at the second, the fourth and the last two completions. */
+/* v_rc_solicited: the program saw events at completions 2, 4, 5 and 6. */
 static void arm_of_the_recording_gives_its_events(void)
 {
 	struct tb_run t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_verbs_state.c - QPs that change their state, windows, events: whole runs, a rule each; and the table of
- * transitions
+ * test_verbs_state.c - QPs that change their state, windows, events: whole runs, a rule each; and
+ * the table of transitions
  */
 #include <CUnit/CUnit.h>
 #include <stdlib.h>
@@ -84,9 +84,11 @@ static void qp_brought_up_in_the_run_takes_requests_from_rtr_on(void)
 			       "modify h1.q0 state=INIT\n"
 			       "recv h1.q0 id=1 sge=dst:0:4096\n"
 			       "modify h1.q0 state=RTR at=300us\n"
-			       "post h0.q0 id=1 op=SEND sge=src:0:4096\n" /* nobody answers at first */
-			       "expect h0.q0 id=1 status=SUCCESS\nexpect h1.q0 id=1 status=SUCCESS\n"
-			       "expect stat nic0.requester.timeouts >= 1\nexpect stat host1.workload.refused == 1\n"
+			       "post h0.q0 id=1 op=SEND sge=src:0:4096\n"
+			       "expect h0.q0 id=1 status=SUCCESS\n"
+			       "expect h1.q0 id=1 status=SUCCESS\n"
+			       "expect stat nic0.requester.timeouts >= 1\n"
+			       "expect stat host1.workload.refused == 1\n"
 			       "expect mem h1 dst:0:4096 == h0 src:0:4096\n");
 }
 
@@ -111,7 +113,8 @@ static void receive_posted_behind_an_error_of_the_peer_is_flushed(void)
 		"") "recv h1.q0 id=1 sge=dst:0:64\n"
 		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64 remote=va:0x20000000:rkey:0x5\n"
 		    "recv h1.q0 id=2 sge=dst:0:64 after=1\n"
-		    "expect h0.q0 id=1 status=REM_ACCESS_ERR\nexpect h1.q0 id=1 status=WR_FLUSH_ERR\n"
+		    "expect h0.q0 id=1 status=REM_ACCESS_ERR\n"
+		    "expect h1.q0 id=1 status=WR_FLUSH_ERR\n"
 		    "expect h1.q0 id=2 status=WR_FLUSH_ERR\n");
 }
 
@@ -127,7 +130,8 @@ static void qp_reset_or_destroyed_completes_nothing_and_refuses_posts(void)
 		    "expect h1.q0 id=1 none\nexpect h1.q1 id=2 none\n"
 		    "expect h1.q0 id=3 error=EINVAL\nexpect h1.q1 id=4 error=EINVAL\n"
 		    "expect h1.q0 id=5 error=EINVAL\nexpect h1.q1 id=6 error=EINVAL\n"
-		    "expect h0.q0 id=1 status=RETRY_EXC_ERR\nexpect h0.q1 id=2 status=RETRY_EXC_ERR\n");
+		    "expect h0.q0 id=1 status=RETRY_EXC_ERR\n"
+		    "expect h0.q1 id=2 status=RETRY_EXC_ERR\n");
 }
 
 static void drained_send_queue_begins_nothing_until_rts(void)
@@ -152,15 +156,20 @@ static void window_opens_what_is_bound_until_it_is_invalidated(void)
 	run("mw h1 w0 rkey=0x5000\n" PAIR("q0", "") PAIR("q1", "") PAIR("q2", "") PAIR(
 		"q3",
 		"") "post h1.q0 id=1 op=BIND_MW mw=w0 newkey=0x5001 bind=dst:4097:100 access=rw\n"
-		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:1:100 remote=va:0x20001001:rkey:0x5001 after=h1:1\n"
-		    "post h0.q1 id=2 op=RDMA_WRITE sge=src:1:101 remote=va:0x20001001:rkey:0x5001 after=1\n"
-		    "post h0.q2 id=3 op=RDMA_READ sge=src:1:1 remote=va:0x20001001:rkey:0x5001 after=1\n"
+		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:1:100 "
+		    "remote=va:0x20001001:rkey:0x5001 after=h1:1\n"
+		    "post h0.q1 id=2 op=RDMA_WRITE sge=src:1:101 "
+		    "remote=va:0x20001001:rkey:0x5001 after=1\n"
+		    "post h0.q2 id=3 op=RDMA_READ sge=src:1:1 remote=va:0x20001001:rkey:0x5001 "
+		    "after=1\n"
 		    "post h1.q0 id=2 op=LOCAL_INV inv=w0 after=h0:1,h0:2,h0:3\n"
-		    "post h0.q0 id=4 op=RDMA_WRITE sge=src:1:100 remote=va:0x20001001:rkey:0x5001 after=h1:2\n"
+		    "post h0.q0 id=4 op=RDMA_WRITE sge=src:1:100 "
+		    "remote=va:0x20001001:rkey:0x5001 after=h1:2\n"
 		    "post h1.q3 id=3 op=LOCAL_INV inv=w0 after=h0:4\n"
 		    "post h1.q3 id=4 op=SEND\n"
 		    "expect h1.q0 id=1 status=SUCCESS\nexpect h0.q0 id=1 status=SUCCESS\n"
-		    "expect h0.q1 id=2 status=REM_ACCESS_ERR\nexpect h0.q2 id=3 status=REM_ACCESS_ERR\n"
+		    "expect h0.q1 id=2 status=REM_ACCESS_ERR\n"
+		    "expect h0.q2 id=3 status=REM_ACCESS_ERR\n"
 		    "expect h1.q0 id=2 status=SUCCESS\nexpect h0.q0 id=4 status=REM_ACCESS_ERR\n"
 		    "expect h1.q3 id=3 status=MW_BIND_ERR\nexpect h1.q3 id=4 status=WR_FLUSH_ERR\n"
 		    "expect mem h1 dst:4097:100 == h0 src:1:100\n");
@@ -171,9 +180,11 @@ static void window_goes_with_its_region(void)
 	run("mw h1 w0 rkey=0x5000\n" PAIR(
 		"q0",
 		"") "post h1.q0 id=1 op=BIND_MW mw=w0 bind=dst:0:100 access=rw\n"
-		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:1:100 remote=va:0x20000000:rkey:0x5000 after=h1:1\n"
+		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:1:100 "
+		    "remote=va:0x20000000:rkey:0x5000 after=h1:1\n"
 		    "dereg h1 dst after=h0:1\n"
-		    "post h0.q0 id=2 op=RDMA_WRITE sge=src:1:100 remote=va:0x20000000:rkey:0x5000 after=1 "
+		    "post h0.q0 id=2 op=RDMA_WRITE sge=src:1:100 "
+		    "remote=va:0x20000000:rkey:0x5000 after=1 "
 		    "delay=10us\n"
 		    "expect h0.q0 id=1 status=SUCCESS\nexpect h0.q0 id=2 status=REM_ACCESS_ERR\n");
 }
@@ -184,13 +195,15 @@ static void send_with_invalidate_takes_the_key_before_it_completes(void)
 		"q1",
 		"") "recv h1.q0 id=1 sge=dst:8192:4096\nrecv h1.q1 id=2 sge=dst:16384:64\n"
 		    "post h1.q0 id=3 op=BIND_MW mw=w0 bind=dst:0:4096 access=rw\n"
-		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:4096 remote=va:0x20000000:rkey:0x5000 after=h1:3\n"
+		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:4096 "
+		    "remote=va:0x20000000:rkey:0x5000 after=h1:3\n"
 		    "post h0.q0 id=2 op=SEND_WITH_INV sge=src:0:4096 inv=w0\n"
 		    "post h0.q0 id=3 op=RDMA_WRITE sge=src:0:64 remote=va:0x20000000:rkey:0x5000\n"
 		    "post h0.q1 id=4 op=SEND_WITH_INV sge=src:0:64 inv=w0 after=h1:1\n"
 		    "expect h0.q0 id=1 status=SUCCESS\nexpect h0.q0 id=2 status=SUCCESS\n"
 		    "expect h1.q0 id=1 status=SUCCESS\nexpect h0.q0 id=3 status=REM_ACCESS_ERR\n"
-		    "expect h0.q1 id=4 status=REM_ACCESS_ERR\nexpect h1.q1 id=2 status=LOC_ACCESS_ERR\n"
+		    "expect h0.q1 id=4 status=REM_ACCESS_ERR\n"
+		    "expect h1.q1 id=2 status=LOC_ACCESS_ERR\n"
 		    "expect mem h1 dst:0:4096 == h0 src:0:4096\n"
 		    "expect mem h1 dst:8192:4096 == h0 src:0:4096\n"
 		    "expect stat nic1.responder.invalidations == 1\n");
@@ -205,8 +218,10 @@ static void flush_and_atomic_write_need_their_rights(void)
 			     "post h0.q0 id=2 op=FLUSH sge=src:0:4096 remote=dst:0\n"
 			     "post h0.q0 id=3 op=FLUSH remote=dst:0\n"
 			     "post h0.q0 id=4 op=ATOMIC_WRITE sge=src:8:8 remote=dst:8192\n"
-			     "post h0.q0 id=5 op=ATOMIC_FETCH_AND_ADD sge=src:65536:8 remote=dst:8192 add=1\n"
-			     "post h0.q0 id=6 op=ATOMIC_WRITE sge=src:24:8 remote=dst:16384 flags=inline\n"
+			     "post h0.q0 id=5 op=ATOMIC_FETCH_AND_ADD sge=src:65536:8 "
+			     "remote=dst:8192 add=1\n"
+			     "post h0.q0 id=6 op=ATOMIC_WRITE sge=src:24:8 remote=dst:16384 "
+			     "flags=inline\n"
 			     "post h0.q0 id=7 op=ATOMIC_WRITE sge=src:24:4 remote=dst:16384\n"
 			     "post h0.q1 id=8 op=FLUSH sge=src:0:64 remote=nof:0\n"
 			     "post h0.q2 id=9 op=ATOMIC_WRITE sge=src:0:8 remote=nof:0\n"
@@ -214,8 +229,10 @@ static void flush_and_atomic_write_need_their_rights(void)
 			     "expect h0.q0 id=1 status=SUCCESS\nexpect h0.q0 id=2 status=SUCCESS\n"
 			     "expect h0.q0 id=3 status=SUCCESS\nexpect h0.q0 id=4 status=SUCCESS\n"
 			     "expect h0.q0 id=5 status=SUCCESS\nexpect h0.q0 id=6 status=SUCCESS\n"
-			     "expect h0.q0 id=7 error=EINVAL\nexpect h0.q1 id=8 status=REM_ACCESS_ERR\n"
-			     "expect h0.q2 id=9 status=REM_ACCESS_ERR\nexpect h0.q3 id=10 status=REM_INV_REQ_ERR\n"
+			     "expect h0.q0 id=7 error=EINVAL\n"
+			     "expect h0.q1 id=8 status=REM_ACCESS_ERR\n"
+			     "expect h0.q2 id=9 status=REM_ACCESS_ERR\n"
+			     "expect h0.q3 id=10 status=REM_INV_REQ_ERR\n"
 			     "expect mem h1 dst:8192:8 == hex:09090a0b0c0d0e0f\n"
 			     "expect mem h0 src:65536:8 == h0 src:8:8\n"
 			     "expect mem h1 dst:16384:8 == h0 src:24:8\n");
