@@ -23,8 +23,8 @@ const struct block_class *const block_classes[] = {
 };
 
 extern const struct block_class scenario_section, nic_section, host_section, link_section;
-const struct block_class *const section_classes[] = { &scenario_section, &nic_section, &host_section,
-						      &link_section, NULL };
+const struct block_class *const section_classes[] = { &scenario_section, &nic_section,
+						      &host_section, &link_section, NULL };
 
 static const struct command run_command = {
 	.name = "run",

@@ -25,7 +25,8 @@ struct rnic {
 	struct link_ends *links;
 	uint32_t n_links;
 	struct block *feed;
-	uint64_t stall_ps;	/* a run in which nothing gets done for so long is stuck; TIME_NEVER = wait for ever */
+	uint64_t
+		stall_ps; /* a run in which nothing gets done for so long is stuck; TIME_NEVER = wait for ever */
 };
 
 /*

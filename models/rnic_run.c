@@ -42,7 +42,8 @@ static uint64_t progress(const struct sim *s)
 
 		for (size_t k = 0; k < ARRAY_LEN(stats); k++)
 			if (strcmp(b->cls->name, stats[k][0]) == 0)
-				sum += field_get(b, field_find(b->cls->fields, FIELD_STAT, stats[k][1]));
+				sum += field_get(
+					b, field_find(b->cls->fields, FIELD_STAT, stats[k][1]));
 	}
 	return sum;
 }

@@ -164,8 +164,8 @@ static const char *why_open(const struct run *u, uint32_t host, uint32_t qp)
 			return "its doorbell was never rung (flags=more, and no post without it behind)";
 	for (uint32_t i = 0; i < s->n_blocks; i++)
 		if (strcmp(s->blocks[i]->cls->name, "requester") == 0)
-			rnr += field_get(s->blocks[i],
-					 field_find(s->blocks[i]->cls->fields, FIELD_STAT, "nak_rnr"));
+			rnr += field_get(s->blocks[i], field_find(s->blocks[i]->cls->fields,
+								  FIELD_STAT, "nak_rnr"));
 	return rnr ? "receivers answered that no receive was posted (RNR NAK)"
 		   : "no acknowledgement or completion came";
 }

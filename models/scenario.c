@@ -29,7 +29,9 @@ const struct field scenario_fields[] = {
 #undef T
 
 const struct block_class scenario_section = {
-	.name = "scenario", .impl = "section", .fields = scenario_fields,
+	.name = "scenario",
+	.impl = "section",
+	.fields = scenario_fields,
 	.doc = "section [scenario] of a scenario: what is run",
 };
 
@@ -128,8 +130,10 @@ static bool outputs_differ(const struct run_options *o, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(name); i++)
 		for (size_t k = i + 1; k < ARRAY_LEN(name); k++)
 			if (name[i] && name[k] && strcmp(name[i], name[k]) == 0)
-				return err_set(e, NULL, 0, "run: two outputs are named '%s'; allowed: a file for each",
-					       name[i]);
+				return err_set(
+					e, NULL, 0,
+					"run: two outputs are named '%s'; allowed: a file for each",
+					name[i]);
 	return true;
 }
 

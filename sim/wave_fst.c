@@ -43,6 +43,7 @@ static void fst_disk_full(int sig)
 	unlink(mapped_path);
 	n = (size_t)write(STDERR_FILENO, mapped_path, n);
 	n += (size_t)write(STDERR_FILENO, text, sizeof(text) - 1);
+	(void)n; /* nothing is left to do about a message that could not be written */
 	_exit(2);
 }
 

@@ -138,7 +138,8 @@ static void go_back_n_delays_add_to_the_cost_of_a_loss(void)
 	struct result fast = one_loss(NULL), one = one_loss(slow);
 
 	CU_ASSERT(fabs(one.repair_ns - fast.repair_ns - 4000) < 200);
-	CU_ASSERT(fabs((double)(one.gaps - fast.gaps) - 4000 * 100 / (8 * (1024 + 58 + 24))) < 2.5);
+	CU_ASSERT(fabs((double)(one.gaps - fast.gaps) - 4000.0 * 100 / (8 * (1024 + 58 + 24))) <
+		  2.5);
 	goodput = run(TRACE, 0.003, slow, false).goodput;
 	CU_ASSERT(is_as_formula(goodput, clean, 0.003, (double)one.gaps + 1));
 	CU_ASSERT(!is_as_formula(goodput, clean, 0.003, (double)fast.gaps / 2));

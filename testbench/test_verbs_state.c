@@ -78,18 +78,16 @@ static void transition_is_one_of_the_specification_or_refused(void)
 
 static void qp_brought_up_in_the_run_takes_requests_from_rtr_on(void)
 {
-	run(PAIR(
-		"q0",
-		"state=RESET") "modify h1.q0 state=RTR\n" /* refused */
-			       "modify h1.q0 state=INIT\n"
-			       "recv h1.q0 id=1 sge=dst:0:4096\n"
-			       "modify h1.q0 state=RTR at=300us\n"
-			       "post h0.q0 id=1 op=SEND sge=src:0:4096\n"
-			       "expect h0.q0 id=1 status=SUCCESS\n"
-			       "expect h1.q0 id=1 status=SUCCESS\n"
-			       "expect stat nic0.requester.timeouts >= 1\n"
-			       "expect stat host1.workload.refused == 1\n"
-			       "expect mem h1 dst:0:4096 == h0 src:0:4096\n");
+	run(PAIR("q0", "state=RESET") "modify h1.q0 state=RTR\n" /* refused */
+				      "modify h1.q0 state=INIT\n"
+				      "recv h1.q0 id=1 sge=dst:0:4096\n"
+				      "modify h1.q0 state=RTR at=300us\n"
+				      "post h0.q0 id=1 op=SEND sge=src:0:4096\n"
+				      "expect h0.q0 id=1 status=SUCCESS\n"
+				      "expect h1.q0 id=1 status=SUCCESS\n"
+				      "expect stat nic0.requester.timeouts >= 1\n"
+				      "expect stat host1.workload.refused == 1\n"
+				      "expect mem h1 dst:0:4096 == h0 src:0:4096\n");
 }
 
 static void qp_in_error_flushes_both_queues_and_what_comes_later(void)
@@ -108,30 +106,28 @@ static void qp_in_error_flushes_both_queues_and_what_comes_later(void)
 
 static void receive_posted_behind_an_error_of_the_peer_is_flushed(void)
 {
-	run(PAIR(
-		"q0",
-		"") "recv h1.q0 id=1 sge=dst:0:64\n"
-		    "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64 remote=va:0x20000000:rkey:0x5\n"
-		    "recv h1.q0 id=2 sge=dst:0:64 after=1\n"
-		    "expect h0.q0 id=1 status=REM_ACCESS_ERR\n"
-		    "expect h1.q0 id=1 status=WR_FLUSH_ERR\n"
-		    "expect h1.q0 id=2 status=WR_FLUSH_ERR\n");
+	run(PAIR("q0",
+		 "") "recv h1.q0 id=1 sge=dst:0:64\n"
+		     "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64 remote=va:0x20000000:rkey:0x5\n"
+		     "recv h1.q0 id=2 sge=dst:0:64 after=1\n"
+		     "expect h0.q0 id=1 status=REM_ACCESS_ERR\n"
+		     "expect h1.q0 id=1 status=WR_FLUSH_ERR\n"
+		     "expect h1.q0 id=2 status=WR_FLUSH_ERR\n");
 }
 
 static void qp_reset_or_destroyed_completes_nothing_and_refuses_posts(void)
 {
 	run(PAIR("q0", "") PAIR(
-		"q1",
-		"") "recv h1.q0 id=1 sge=dst:0:64\nrecv h1.q1 id=2 sge=dst:0:64\n"
-		    "modify h1.q0 state=RESET at=5us\ndestroy h1.q1 at=5us\n"
-		    "recv h1.q0 id=3 sge=dst:0:64\nrecv h1.q1 id=4 sge=dst:0:64\n"
-		    "post h1.q0 id=5 op=SEND\npost h1.q1 id=6 op=SEND\n"
-		    "post h0.q0 id=1 op=SEND at=10us\npost h0.q1 id=2 op=SEND at=10us\n"
-		    "expect h1.q0 id=1 none\nexpect h1.q1 id=2 none\n"
-		    "expect h1.q0 id=3 error=EINVAL\nexpect h1.q1 id=4 error=EINVAL\n"
-		    "expect h1.q0 id=5 error=EINVAL\nexpect h1.q1 id=6 error=EINVAL\n"
-		    "expect h0.q0 id=1 status=RETRY_EXC_ERR\n"
-		    "expect h0.q1 id=2 status=RETRY_EXC_ERR\n");
+		"q1", "") "recv h1.q0 id=1 sge=dst:0:64\nrecv h1.q1 id=2 sge=dst:0:64\n"
+			  "modify h1.q0 state=RESET at=5us\ndestroy h1.q1 at=5us\n"
+			  "recv h1.q0 id=3 sge=dst:0:64\nrecv h1.q1 id=4 sge=dst:0:64\n"
+			  "post h1.q0 id=5 op=SEND\npost h1.q1 id=6 op=SEND\n"
+			  "post h0.q0 id=1 op=SEND at=10us\npost h0.q1 id=2 op=SEND at=10us\n"
+			  "expect h1.q0 id=1 none\nexpect h1.q1 id=2 none\n"
+			  "expect h1.q0 id=3 error=EINVAL\nexpect h1.q1 id=4 error=EINVAL\n"
+			  "expect h1.q0 id=5 error=EINVAL\nexpect h1.q1 id=6 error=EINVAL\n"
+			  "expect h0.q0 id=1 status=RETRY_EXC_ERR\n"
+			  "expect h0.q1 id=2 status=RETRY_EXC_ERR\n");
 }
 
 static void drained_send_queue_begins_nothing_until_rts(void)
