@@ -12,7 +12,8 @@
 #include "testbench/gen_trace.h"
 
 #define MAX_CONN 6u
-#define MAX_ITEMS 160u
+#define MAX_ITEMS 256u
+#define MAX_WINDOWS 4u
 #define MAX_PENDING 64u
 #define MAX_PIECES 6u
 #define COUNTER_SLOTS 512u
@@ -28,6 +29,7 @@ struct range {
 struct end {
 	uint32_t psn, sq, rq, max_sge, max_inline,
 		max_run; /* max_run: unsignaled requests in a row */
+	uint64_t tgt_va; /* of the own tgt */
 	uint32_t ech_at; /* next free place of the MR whose receives are sent on */
 	struct range pending[MAX_PENDING]; /* of READs and ATOMICs since the last fence */
 	uint32_t n_pending;
@@ -56,7 +58,10 @@ struct item {
 	struct piece piece[MAX_PIECES];
 	uint32_t n_pieces, len;
 	uint32_t roff;
-	bool is_counter; /* remote is the counter */
+	bool is_counter;   /* remote is the counter */
+	uint32_t window;   /* number + 1 of the window that it binds, uses or invalidates */
+	uint32_t wait_for; /* item + 1 whose completion it waits for */
+	bool is_awaited;   /* some item waits for this one's completion */
 	bool fence, is_wrong, is_inline;
 	uint32_t echo_of; /* item + 1 whose payload this one sends on when it has come */
 	uint32_t echo_at; /* its receive is to lie there in ech, if it has an echo */
@@ -68,6 +73,11 @@ struct item {
 	uint64_t id;
 };
 
+/* A memory window over part of a tgt. */
+struct window {
+	uint32_t host, key, newkey;
+};
+
 struct gen {
 	struct rng rng;
 	struct gen_case *out;
@@ -76,6 +86,8 @@ struct gen {
 	uint32_t n_conn, n_tickets[2];
 	struct item item[MAX_ITEMS];
 	uint32_t n_items;
+	struct window window[MAX_WINDOWS];
+	uint32_t n_windows;
 	uint32_t order[MAX_ITEMS]; /* items in file order */
 	bool is_lossy;
 	bool may_end; /* a QP may end in Error: then nothing may wait for receives, which may never
@@ -104,7 +116,8 @@ static inline bool is_atomic(enum wr_opcode op)
 
 static inline bool has_remote(enum wr_opcode op)
 {
-	return op <= WR_RDMA_WRITE_WITH_IMM || op == WR_RDMA_READ || is_atomic(op);
+	return op <= WR_RDMA_WRITE_WITH_IMM || op == WR_RDMA_READ || is_atomic(op) ||
+	       op == WR_FLUSH || op == WR_ATOMIC_WRITE;
 }
 
 /* gen_write.c: the text of the trace, the items in the order of g->order. */

@@ -62,6 +62,13 @@ static uint32_t message_length(struct gen *g, uint32_t mtu)
 	}
 }
 
+static uint32_t request_length(struct gen *g, enum wr_opcode op, uint32_t mtu)
+{
+	if (is_atomic(op) || op == WR_ATOMIC_WRITE)
+		return 8;
+	return message_length(g, mtu) + (op == WR_FLUSH);
+}
+
 static bool overlap(uint32_t a, uint32_t a_len, uint32_t b, uint32_t b_len)
 {
 	return a < b + b_len && b < a + a_len;
@@ -93,7 +100,7 @@ static void cut(struct gen *g, struct item *it, char mr, uint32_t region, uint32
 	uint32_t most = max_sge < MAX_PIECES ? max_sge : MAX_PIECES, n = it->len ? 1 : 0;
 	uint32_t left = it->len, slack = region - it->len, at = 0;
 
-	if (n && !is_atomic(it->op) && one_in(g, 3))
+	if (n && !is_atomic(it->op) && it->op != WR_FLUSH && one_in(g, 3))
 		n += below(g, most);
 	for (uint32_t i = 0; i < n && left; i++) {
 		uint32_t len = i + 1 == n ? left : 1 + below(g, left),
@@ -114,7 +121,8 @@ static bool is_read_like(enum wr_opcode op)
 
 static bool takes_recv(enum wr_opcode op)
 {
-	return op == WR_SEND || op == WR_SEND_WITH_IMM || op == WR_RDMA_WRITE_WITH_IMM;
+	return op == WR_SEND || op == WR_SEND_WITH_IMM || op == WR_SEND_WITH_INV ||
+	       op == WR_RDMA_WRITE_WITH_IMM;
 }
 
 /*
@@ -130,22 +138,26 @@ static void choose_local(struct gen *g, struct item *it, const struct conn *c, s
 	cut(g, it, mr, c->region, e->max_sge, is_target);
 	for (uint32_t i = 0; !is_target && mr == 'l' && i < it->n_pieces; i++)
 		it->fence |= hits_pending(e, false, true, it->piece[i].off, it->piece[i].len);
-	it->is_inline = !is_target && mr == 's' && it->len <= e->max_inline && one_in(g, 2);
+	it->is_inline = !is_target && mr == 's' && it->op != WR_FLUSH && it->len <= e->max_inline &&
+			one_in(g, 2);
 }
 
 /*
- * The place at the peer, and a fence where order there would be open: before a write behind a READ
- * or ATOMIC of the same bytes, and before an ATOMIC behind a READ that may have to be repeated.
+ * The place at the peer, within 'len' bytes from 'from' on, and a fence where order there would be open: before a write
+ * behind a READ or ATOMIC of the same bytes, and before an ATOMIC behind a READ that may have to be repeated.
  */
-static void choose_remote(struct gen *g, struct item *it, const struct conn *c, struct end *e)
+static void choose_remote(struct gen *g, struct item *it, struct end *e, uint32_t from,
+			  uint32_t len)
 {
-	if (is_atomic(it->op)) {
-		it->roff = 8 * below(g, 6);
+	bool is_8 = is_atomic(it->op) || it->op == WR_ATOMIC_WRITE;
+
+	if (is_8) {
+		it->roff = from + 8 * below(g, 6);
 		it->fence |= g->out->may_fail && hits_pending(e, true, false, it->roff, 8);
 	} else {
-		it->roff = below(g, c->region - it->len + 1);
-		it->fence |=
-			it->op != WR_RDMA_READ && hits_pending(e, true, true, it->roff, it->len);
+		it->roff = from + below(g, len - it->len + 1);
+		it->fence |= it->op != WR_RDMA_READ && it->op != WR_FLUSH &&
+			     hits_pending(e, true, true, it->roff, it->len);
 	}
 }
 
@@ -155,14 +167,12 @@ static void keep_pending(struct item *it, struct end *e)
 		it->fence = true;
 	if (it->fence)
 		e->n_pending = 0;
-	if (!is_read_like(it->op))
-		return;
-	for (uint32_t i = 0; i < it->n_pieces; i++)
+	for (uint32_t i = 0; is_read_like(it->op) && i < it->n_pieces; i++)
 		if (it->piece[i].mr == 'l')
 			add_pending(e, false, is_atomic(it->op), it->piece[i].off,
 				    it->piece[i].len);
-	if (!it->is_counter)
-		add_pending(e, true, is_atomic(it->op), it->roff, it->len);
+	if ((is_read_like(it->op) && !it->is_counter) || it->op == WR_ATOMIC_WRITE)
+		add_pending(e, true, it->op != WR_RDMA_READ, it->roff, it->len);
 }
 
 static void add_counter(struct gen *g, struct item *it)
@@ -198,7 +208,7 @@ static void add_echo(struct gen *g, uint32_t send)
 	it->n_pieces = s->len ? 1 : 0;
 	it->piece[0] = (struct piece){ 'e', e->ech_at, s->len };
 	if (has_remote(it->op))
-		choose_remote(g, it, c, e);
+		choose_remote(g, it, e, 0, c->region);
 	keep_pending(it, e);
 	it->echo_of = send + 1;
 	s->has_echo = true;
@@ -219,6 +229,8 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 		WR_RDMA_READ,
 		WR_ATOMIC_CMP_AND_SWP,
 		WR_ATOMIC_FETCH_AND_ADD,
+		WR_ATOMIC_WRITE,
+		WR_FLUSH,
 	};
 	struct conn *c = &g->conn[conn];
 	struct end *e = &c->end[host];
@@ -228,14 +240,77 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 	if (one_in(g, 12) && g->n_tickets[host] < COUNTER_SLOTS) {
 		add_counter(g, it);
 	} else {
-		it->len = is_atomic(it->op) ? 8 : message_length(g, c->mtu);
+		it->len = request_length(g, it->op, c->mtu);
 		choose_local(g, it, c, e);
 		if (has_remote(it->op))
-			choose_remote(g, it, c, e);
+			choose_remote(g, it, e, 0, c->region);
 	}
 	keep_pending(it, e);
 	if (one_in(g, 6))
 		add_echo(g, (uint32_t)(it - g->item));
+}
+
+/* 'it' waits for 'x' to complete. */
+static void await(struct gen *g, struct item *it, struct item *x)
+{
+	it->wait_for = (uint32_t)(x - g->item) + 1;
+	x->is_awaited = true;
+}
+
+/* A request through a window over 'len' bytes from 'from' on. */
+static struct item *use_window(struct gen *g, struct item *bind, uint32_t from, uint32_t len)
+{
+	static const enum wr_opcode ops[] = { WR_RDMA_WRITE, WR_RDMA_READ, WR_RDMA_WRITE_WITH_IMM };
+	struct conn *c = &g->conn[bind->conn];
+	struct end *e = &c->end[1 - bind->host];
+	struct item *it = new_item(g, bind->conn, 1 - bind->host, ops[below(g, 3)]);
+
+	it->len = 1 + below(g, len);
+	it->window = bind->window;
+	choose_local(g, it, c, e);
+	choose_remote(g, it, e, from, len);
+	keep_pending(it, e);
+	return it;
+}
+
+/* A window is taken back, by its owner or by the peer, who has ended its READs. */
+static void take_back(struct gen *g, struct item *bind, struct item *last)
+{
+	bool by_peer = one_in(g, 2);
+	struct item *it = new_item(g, bind->conn, by_peer ? last->host : bind->host,
+				   by_peer ? WR_SEND_WITH_INV : WR_LOCAL_INV);
+
+	it->window = bind->window;
+	if (!by_peer) {
+		await(g, it, last);
+		return;
+	}
+	it->fence = true;
+	it->len = message_length(g, g->conn[it->conn].mtu);
+	choose_local(g, it, &g->conn[it->conn], &g->conn[it->conn].end[it->host]);
+	keep_pending(it, &g->conn[it->conn].end[it->host]);
+}
+
+/* 'host' opens a window over part of its tgt to the peer, who makes use of it. */
+static void add_window(struct gen *g, uint32_t conn, uint32_t host)
+{
+	struct conn *c = &g->conn[conn];
+	struct item *bind = new_item(g, conn, host, WR_BIND_MW), *it = NULL;
+	struct window *w = &g->window[g->n_windows++];
+
+	w->host = host;
+	w->key = (0x400 + g->n_windows) << 8 | below(g, 256);
+	w->newkey = one_in(g, 2) ? w->key : (w->key & ~0xffu) | below(g, 256);
+	bind->window = g->n_windows;
+	bind->len = 1 + below(g, c->region - 1);
+	bind->roff = below(g, c->region - bind->len + 1);
+	for (uint32_t n = 1 + below(g, 3); n; n--) {
+		it = use_window(g, bind, bind->roff,
+				bind->len < 10 * c->mtu ? bind->len : 10 * c->mtu);
+		await(g, it, bind);
+	}
+	if (!one_in(g, 4))
+		take_back(g, bind, it);
 }
 
 /* A request that must be refused, the last of its end. */
@@ -314,8 +389,11 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	g->may_end = out->may_fail || out->is_wrong;
 	make_connections(g);
 	n = 2 + below(g, 30);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		add_request(g, below(g, g->n_conn), below(g, 4) == 0);
+		if (!g->may_end && g->n_windows < MAX_WINDOWS && one_in(g, 10))
+			add_window(g, below(g, g->n_conn), below(g, 2));
+	}
 	if (out->is_wrong)
 		add_wrong(g, below(g, g->n_conn), below(g, 2));
 	n = g->n_items;

@@ -16,16 +16,17 @@ static const char *mr_prefix(char mr)
 			   : "tkt";
 }
 
-static void write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn, uint32_t len,
-		     const char *access, const char *fill)
+static uint64_t write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn,
+			 uint32_t len, const char *access, const char *fill)
 {
 	static const char *const pages[] = { "4KiB", "4KiB", "4KiB", "2MiB" };
 	uint64_t va = 0x10000000ull + conn * 0x4000000ull + ((uint64_t)name[0] << 32) +
 		      ((uint64_t)name[1] << 40);
 
+	va += one_in(g, 2) ? 0 : 8 * below(g, 512);
 	fprintf(g->f, "mr h%u %s%u va=0x%" PRIx64 " len=%u access=%s page=%s fill=%s\n", host, name,
-		conn, va + (one_in(g, 2) ? 0 : 8 * below(g, 512)), len, access, pages[below(g, 4)],
-		fill);
+		conn, va, len, access, pages[below(g, 4)], fill);
+	return va;
 }
 
 static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
@@ -37,8 +38,8 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 		"qp h%u q%u type=RC peer=h%u.q%u psn=%u mtu=%u sq=%u rq=%u max_sge=%u inline=%u",
 		host, conn, 1 - host, conn, e->psn, c->mtu, e->sq, e->rq, e->max_sge,
 		e->max_inline);
-	fprintf(g->f, " rd_atomic=%u dest_rd_atomic=16 timeout=%u min_rnr=%u", PICK(g, 1, 2, 4, 16),
-		g->out->may_fail ? 1 + below(g, 10) : 14, 1 + below(g, 6));
+	fprintf(g->f, " access=rw,rr,ra,fl rd_atomic=%u dest_rd_atomic=16 timeout=%u min_rnr=%u",
+		PICK(g, 1, 2, 4, 16), g->out->may_fail ? 1 + below(g, 10) : 14, 1 + below(g, 6));
 	if (has_cq)
 		fprintf(g->f, " scq=c0%s", one_in(g, 2) ? " rcq=c0" : "");
 	if (one_in(g, 4))
@@ -60,14 +61,17 @@ static void write_setup(struct gen *g)
 
 			write_mr(g, h, "src", i, len, "", one_in(g, 2) ? "inc" : "rand:7");
 			write_mr(g, h, "loc", i, len, "lw", "lin:3,1,5,0");
-			write_mr(g, h, "tgt", i, len, "lw,rw,rr,ra",
-				 one_in(g, 2) ? "zero" : "lin:7,3,13,29");
+			g->conn[i].end[h].tgt_va =
+				write_mr(g, h, "tgt", i, len, "lw,rw,rr,ra,mw,fl",
+					 one_in(g, 2) ? "zero" : "lin:7,3,13,29");
 			write_mr(g, h, "rcv", i, len, "lw", "zero");
 			write_mr(g, h, "ech", i, len, "lw", "zero");
 		}
 		write_mr(g, h, "cnt", 0, 8, "lw,rr,ra", "zero");
 		write_mr(g, h, "tkt", 0, 8 * COUNTER_SLOTS, "lw", "zero");
 	}
+	for (uint32_t i = 0; i < g->n_windows; i++)
+		fprintf(g->f, "mw h%u w%u rkey=0x%x\n", g->window[i].host, i, g->window[i].key);
 	for (uint32_t i = 0; i < g->n_conn; i++)
 		for (uint32_t h = 0; h < 2; h++)
 			depth += g->conn[i].end[h].sq + g->conn[i].end[h].rq;
@@ -116,6 +120,8 @@ static void write_when(struct gen *g, const struct item *it, uint32_t at, bool m
 
 	if (it->echo_of)
 		x = &g->item[g->item[it->echo_of - 1].recv - 1];
+	if (it->wait_for)
+		x = &g->item[it->wait_for - 1];
 	if (x)
 		write_after(g, it, x);
 	else if (may_wait && one_in(g, it->is_recv ? 4 : 8)) {
@@ -132,6 +138,10 @@ static void write_remote(struct gen *g, const struct item *it)
 		fprintf(g->f, " remote=va:0x%x:rkey:0x7f0000", 8 * below(g, 1u << 20));
 	else if (it->is_counter)
 		fprintf(g->f, " remote=cnt0:0");
+	else if (it->window)
+		fprintf(g->f, " remote=va:0x%" PRIx64 ":rkey:0x%x",
+			g->conn[it->conn].end[1 - it->host].tgt_va + it->roff,
+			g->window[it->window - 1].newkey);
 	else
 		fprintf(g->f, " remote=tgt%u:%u", it->conn, it->roff);
 	if (it->op == WR_ATOMIC_FETCH_AND_ADD)
@@ -150,7 +160,7 @@ static bool next_can_ring(const struct gen *g, uint32_t at)
 		const struct item *x = &g->item[g->order[i]];
 
 		if (x->conn == it->conn && x->host == it->host)
-			return !x->is_recv && !x->echo_of;
+			return !x->is_recv && !x->echo_of && !x->wait_for;
 	}
 	return false;
 }
@@ -161,7 +171,7 @@ static void write_post(struct gen *g, struct item *it, uint32_t at)
 	bool is_last = ++e->n_written == e->n_sends;
 	bool is_more = !is_last && one_in(g, 5) && next_can_ring(g, at);
 
-	it->is_signaled = is_last || e->unsignaled >= e->max_run || one_in(g, 2);
+	it->is_signaled = is_last || it->is_awaited || e->unsignaled >= e->max_run || one_in(g, 2);
 	e->unsignaled = it->is_signaled ? 0 : e->unsignaled + 1;
 	fprintf(g->f, "post h%u.q%u id=%" PRIu64 " op=%s", it->host, it->conn, it->id,
 		wr_opcode_names[it->op]);
@@ -170,8 +180,11 @@ static void write_post(struct gen *g, struct item *it, uint32_t at)
 		write_remote(g, it);
 	if (it->op == WR_SEND_WITH_IMM || it->op == WR_RDMA_WRITE_WITH_IMM)
 		fprintf(g->f, " imm=%u", below(g, UINT32_MAX));
-	if (it->op == WR_SEND_WITH_INV)
-		fprintf(g->f, " inv=0x7f0000");
+	if (it->op == WR_BIND_MW)
+		fprintf(g->f, " mw=w%u bind=tgt%u:%u:%u access=rw,rr newkey=0x%x", it->window - 1,
+			it->conn, it->roff, it->len, g->window[it->window - 1].newkey);
+	if (it->op == WR_SEND_WITH_INV || it->op == WR_LOCAL_INV)
+		fprintf(g->f, " inv=0x%x", g->window[it->window - 1].newkey);
 	fprintf(g->f, " flags=%s%s%s%s%s", it->is_signaled ? "signaled" : "unsignaled",
 		it->fence ? ",fence" : "", it->is_inline ? ",inline" : "", is_more ? ",more" : "",
 		one_in(g, 6) ? ",solicited" : "");

@@ -246,6 +246,13 @@ static uint32_t find_place(const struct ref_exec *x, uint32_t host, uint32_t mr,
 		    addr >= m->va && addr + len <= m->va + m->len)
 			mr = i;
 	}
+	for (uint32_t i = 0; mr == TRACE_NONE && is_remote && i < x->n_wr; i++) {
+		const struct trace_record *r = &x->wr[i].r; /* a window that was bound there */
+
+		if (r->opcode == WR_BIND_MW && r->kind == REC_POST && r->host == host &&
+		    key == (r->newkey ? r->newkey : x->trace->mws[r->mw].rkey))
+			mr = r->bind_mr;
+	}
 	return mr;
 }
 
@@ -367,9 +374,9 @@ void ref_execute(const struct ref_exec *x, struct ref_mr *mem, const struct ref_
 		}
 	} else {
 		gather(x, mem, w, &m);
-		if (w->r.opcode == WR_RDMA_WRITE || w->r.opcode == WR_RDMA_WRITE_WITH_IMM)
+		if (w->r.opcode <= WR_RDMA_WRITE_WITH_IMM || w->r.opcode == WR_ATOMIC_WRITE)
 			put(&to, &m, 0, w->len);
-		else if (recv && w->r.opcode != WR_SEND_WITH_INV)
+		else if (recv)
 			scatter(x, mem, recv, &m);
 	}
 	free(m.val);
@@ -390,7 +397,7 @@ static void mark_targets(struct ref_exec *x, const struct ref_wr *w)
 
 		mark(&p, segs->r.sge[i].len, w->qp, is_read);
 	}
-	if (w->r.opcode != WR_RDMA_READ && !segs) {
+	if (w->r.opcode != WR_RDMA_READ && w->r.opcode != WR_FLUSH && !segs) {
 		struct place p = remote_place(x, x->mr, w);
 
 		mark(&p, w->len, w->qp, false);

@@ -92,7 +92,7 @@ static bool waits_for_the_dead(const struct tb_case *c)
 
 static const char *judge_run(const struct tb_case *c)
 {
-	uint32_t host, qp;
+	uint32_t host = 0, qp = 0;
 
 	if (c->status == EXIT_STALLED) {
 		system_unfinished(c->run.r.system, &host, &qp);
@@ -160,8 +160,7 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 		peer_fails |= c->ref.wr[c->ref.qp[q->peer].sends[k]].is_error;
 	for (uint32_t k = 0; k < q->n_sends; k++) {
 		const struct ref_wr *w = &c->ref.wr[q->sends[k]];
-		bool is_inv = w->r.opcode == WR_SEND_WITH_INV,
-		     is_bad = is_inv || w->r.rkey == 0x7f0000;
+		bool is_bad = w->r.rkey == 0x7f0000;
 		uint8_t due = is_bad ? WC_REM_ACCESS_ERR : WC_SUCCESS;
 		bool ok = w->status == (had_error ? WC_WR_FLUSH_ERR : due);
 
@@ -204,6 +203,8 @@ static bool is_right_recv(const struct tb_case *c, const struct tb_cqe *e, const
 		return false;
 	if (s->r.opcode == WR_SEND)
 		return e->opcode == CQE_RESP_SEND;
+	if (s->r.opcode == WR_SEND_WITH_INV)
+		return e->opcode == CQE_RESP_SEND_INV && e->imm == s->r.inv_key;
 	return e->imm == s->r.imm &&
 	       e->opcode == (s->r.opcode == WR_SEND_WITH_IMM ? CQE_RESP_SEND_IMM : CQE_RESP_WR_IMM);
 }

@@ -54,6 +54,7 @@ static void tap_frames(struct tb_run *t, uint32_t nic, struct chan *c, bool is_t
 static bool attach(struct tb_run *t, const struct tb_run_how *how)
 {
 	t->r.sim.until_ps = t->sc.until;
+	t->r.stall_ps = t->sc.stall;
 	t->r.sim.order = how->order;
 	t->r.sim.every_cycle = how->every_cycle;
 	if (how->pcap && !(t->pcap = capture_open(how->pcap, &t->err)))
@@ -112,7 +113,7 @@ int tb_run_go(struct tb_run *t)
 		t->err = s->err;
 		return EXIT_BAD_INPUT;
 	}
-	if (end == SIM_END_IDLE && system_unfinished(s, &host, &qp))
+	if (end == SIM_END_STOPPED || (end == SIM_END_IDLE && system_unfinished(s, &host, &qp)))
 		return EXIT_STALLED;
 	if (end == SIM_END_IDLE && !feed_blocked(s, &t->err))
 		return EXIT_BAD_INPUT;

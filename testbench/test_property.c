@@ -100,6 +100,19 @@ static void random_traces_with_selective_repeat_end_as_the_reference(void)
 	run_random(n, gbn);
 }
 
+static void random_traces_in_every_encapsulation_end_as_the_reference(void)
+{
+	static const char *const roce1[] = { "nic.encap=roce1", NULL };
+	static const char *const ib[] = { "nic.encap=ib", "mac.vcrc_always=on", NULL };
+	static const char *const ib_grh[] = { "nic.encap=ib_grh", "rx_parser.icrc_always=on",
+					      NULL };
+	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS) / 20;
+
+	run_random(n, roce1);
+	run_random(n, ib);
+	run_random(n, ib_grh);
+}
+
 /* ---- what must be noticed ---- */
 
 static void run_clean(struct tb_case *c)
@@ -221,5 +234,7 @@ CU_TestInfo test_property_tests[] = {
 	{ "random_traces_end_as_the_reference", random_traces_end_as_the_reference },
 	{ "random_traces_with_selective_repeat_end_as_the_reference",
 	  random_traces_with_selective_repeat_end_as_the_reference },
+	{ "random_traces_in_every_encapsulation_end_as_the_reference",
+	  random_traces_in_every_encapsulation_end_as_the_reference },
 	CU_TEST_INFO_NULL
 };
