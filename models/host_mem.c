@@ -121,12 +121,14 @@ static uint64_t next_of(const struct host_mem *h, const struct wait_ring *r)
 static void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc,
 		     uint64_t ready_cyc)
 {
-	r->at[(r->head + r->n++) % r->size] = (struct wait_tlp){ *t, came_cyc, ready_cyc };
+	uint32_t end = r->head + r->n++;
+
+	r->at[end < r->size ? end : end - r->size] = (struct wait_tlp){ *t, came_cyc, ready_cyc };
 }
 
 static void ring_drop(struct wait_ring *r)
 {
-	r->head = (r->head + 1) % r->size;
+	r->head = r->head + 1 == r->size ? 0 : r->head + 1;
 	r->n--;
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define LINE_BYTES 1024u
-#define MAX_DIGITS 20u
 
 const char *const milestone_names[] = { "post",  "doorbell",  "fetch",    "translate", "payload",
 					"retry", "first_bit", "last_bit", "remote",    "ack",
@@ -27,25 +26,53 @@ static char *put_str(char *p, const char *s)
 	return p + n + 1;
 }
 
-/* Two digits at a time: most of a line are numbers. */
+static unsigned digits_of(uint64_t v)
+{
+	static const uint64_t ten[] = {
+		1u,
+		10u,
+		100u,
+		1000u,
+		10000u,
+		100000u,
+		1000000u,
+		10000000u,
+		100000000u,
+		1000000000u,
+		10000000000u,
+		100000000000u,
+		1000000000000u,
+		10000000000000u,
+		100000000000000u,
+		1000000000000000u,
+		10000000000000000u,
+		100000000000000000u,
+		1000000000000000000u,
+		10000000000000000000u,
+	};
+	/* log10(2) = 1233 / 4096 and a little */
+	unsigned n = (64u - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12;
+
+	return n + ((v | 1) >= ten[n]);
+}
+
+/* Two digits at a time: lines are numbers for the most part. */
 static char *put_u64(char *p, uint64_t v)
 {
-	static const char pairs[] =
-		"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495"
-		"0515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
-		"99";
-	char digits[2 * MAX_DIGITS] = { 0 };
-	unsigned at = MAX_DIGITS;
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+	char *end = p + digits_of(v), *at = end;
 
 	for (; v >= 100; v /= 100)
-		memcpy(digits + (at -= 2), pairs + v % 100 * 2, 2);
-	memcpy(digits + (at -= 2), pairs + v * 2, 2);
-	at += v < 10;
-	memcpy(p, digits + at,
-	       MAX_DIGITS); /* a size that needs no call; what is behind is overwritten */
-	p += MAX_DIGITS - at;
-	*p++ = ',';
-	return p;
+		memcpy(at -= 2, pairs + v % 100 * 2, 2);
+	if (v >= 10)
+		memcpy(at - 2, pairs + v * 2, 2);
+	else
+		at[-1] = (char)('0' + v);
+	*end = ',';
+	return end + 1;
 }
 
 /* Ends the line in place of the last comma. */

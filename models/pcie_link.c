@@ -36,14 +36,19 @@ static const char *const lane_names[] = { "1", "2", "4", "8", "16", NULL };
 struct line {
 	struct flight {
 		struct tlp tlp;
-		uint64_t arrive_ps;
+		uint64_t arrive_cyc;
 	} * at;
 	uint32_t head, n;
+	uint64_t due_cyc; /* arrival of the first, CYCLE_NEVER when there is none */
 };
 
-/* The transmitter of one direction: busy until busy_ps + busy_frac / frac_den. */
+/*
+ * The transmitter of one direction: busy until busy_ps + busy_frac / byte_den, which lies before the end
+ * of free_cyc.
+ */
 struct lane {
 	uint64_t busy_ps, busy_frac;
+	uint64_t free_cyc;
 };
 
 #define CLASSES(X) \
@@ -161,7 +166,7 @@ static uint64_t bytes_of(const struct pcie_link *l, const struct tlp *t, uint64_
  */
 static bool may_enter(const struct pcie_link *l, const struct lane *tx, const struct line *to)
 {
-	return to->n < l->depth && tx->busy_ps < domain_edge(l->b.dom, l->b.cycle + 1);
+	return to->n < l->depth && tx->free_cyc <= l->b.cycle;
 }
 
 /* Send the head of 'from': occupy the transmitter, put the train on the line. Returns its bytes. */
@@ -170,13 +175,21 @@ static uint64_t enter(struct pcie_link *l, struct chan *from, struct lane *tx, s
 {
 	const struct tlp *t = tlp_peek(from);
 	uint64_t n = tlps_of(l, t), bytes = bytes_of(l, t, n), frac;
+	uint32_t end = to->head + to->n;
+	struct flight *f = &to->at[end < l->depth ? end : end - l->depth];
 
-	if (tx->busy_ps < l->b.now_ps)
-		*tx = (struct lane){ .busy_ps = l->b.now_ps };
+	if (tx->busy_ps < l->b.now_ps) {
+		tx->busy_ps = l->b.now_ps;
+		tx->busy_frac = 0;
+	}
 	frac = tx->busy_frac + bytes * l->byte_num;
 	tx->busy_ps += frac / l->byte_den;
 	tx->busy_frac = frac % l->byte_den;
-	to->at[(to->head + to->n++) % l->depth] = (struct flight){ *t, tx->busy_ps + l->latency };
+	tx->free_cyc = domain_cycle_at(l->b.dom, tx->busy_ps + 1) - 1;
+	f->tlp = *t;
+	f->arrive_cyc = domain_cycle_at(l->b.dom, tx->busy_ps + l->latency);
+	if (to->n++ == 0)
+		to->due_cyc = f->arrive_cyc;
 	*tlps += n;
 	chan_pop(from);
 	return bytes;
@@ -190,7 +203,7 @@ static uint64_t send_at(const struct pcie_link *l, const struct lane *tx, const 
 {
 	if (to->n == l->depth)
 		return CYCLE_NEVER;
-	return max_u64(l->b.cycle + 1, domain_cycle_at(l->b.dom, tx->busy_ps + 1) - 1);
+	return max_u64(l->b.cycle + 1, tx->free_cyc);
 }
 
 static uint64_t send_up(struct pcie_link *l)
@@ -229,32 +242,27 @@ static uint64_t send_down(struct pcie_link *l)
 	return t ? send_at(l, &l->down_lane, down_line(l, t)) : CYCLE_NEVER;
 }
 
-static bool has_arrived(const struct pcie_link *l, const struct line *line)
-{
-	return line->n && line->at[line->head].arrive_ps <= l->b.now_ps;
-}
-
 /* Hand over the first train of a line when it has arrived. */
 static void arrive(struct pcie_link *l, struct line *line, struct chan *out)
 {
-	if (!has_arrived(l, line))
+	if (line->due_cyc > l->b.cycle)
 		return;
 	if (!chan_can_push(out)) {
 		chan_stall(out);
 		return;
 	}
 	tlp_push(out, &line->at[line->head].tlp);
-	line->head = (line->head + 1) % l->depth;
-	line->n--;
+	line->head = line->head + 1 == l->depth ? 0 : line->head + 1;
+	line->due_cyc = --line->n ? line->at[line->head].arrive_cyc : CYCLE_NEVER;
 }
 
 /* When the line has something to hand over next; a train that was refused waits for the credit. */
 static uint64_t arrive_at(const struct pcie_link *l, const struct line *line,
 			  const struct chan *out)
 {
-	if (!line->n || (has_arrived(l, line) && out->is_stalled))
+	if (line->due_cyc <= l->b.cycle && out->is_stalled)
 		return CYCLE_NEVER;
-	return block_cycle_at(&l->b, line->at[line->head].arrive_ps);
+	return max_u64(line->due_cyc, l->b.cycle + 1);
 }
 
 static uint64_t pcie_link_step(struct block *b)
@@ -290,6 +298,7 @@ static void pcie_link_reset(struct block *b)
 	struct pcie_link *l = (struct pcie_link *)b;
 
 	l->up.head = l->up.n = l->cpl.head = l->cpl.n = l->reg.head = l->reg.n = 0;
+	l->up.due_cyc = l->cpl.due_cyc = l->reg.due_cyc = CYCLE_NEVER;
 	l->up_lane = l->down_lane = (struct lane){ 0 };
 	l->up_flying = l->down_flying = 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chan.c - the slow paths of a channel: two clocks, taps, stall patterns, stall times
+ * chan.c - a channel's push and pop: visibility on two clocks, taps, stall patterns, stall times
  */
 #include "sim/chan.h"
 
@@ -30,35 +30,59 @@ static uint64_t other_cycle(const struct block *from, const struct block *to, ui
 	return from->dom == to->dom ? cyc : domain_cycle_at(to->dom, domain_edge(from->dom, cyc));
 }
 
-void chan_pushed_slow(struct chan *c)
-{
-	struct block *p = c->producer;
-	uint64_t extra = stall_cycles(c->stall_msg, c->pushes, &c->rng);
-	uint64_t ready = other_cycle(p, c->consumer, p->cycle + c->latency + extra);
-	const void *msg = chan_msg(c, c->tail);
+/* ---- push ---- */
 
-	ready = max_u64(ready, c->last_ready_cyc); /* a stall holds back those behind it */
-	c->last_ready_cyc = ready;
+/* The message in the tail slot becomes visible at the consumer's cycle 'ready'. */
+static inline void commit_push(struct chan *c, uint64_t ready)
+{
 	*chan_stamp(c, c->tail) = ready;
 	c->tail = chan_next(c, c->tail);
 	if (c->count++ == 0) {
 		c->consumer->in_pending |= 1ull << c->in_bit;
 		block_wake(c->consumer, ready);
 	}
+}
+
+static __attribute__((noinline)) void pushed_slow(struct chan *c)
+{
+	struct block *p = c->producer;
+	const void *msg = chan_msg(c, c->tail);
+	uint64_t extra = stall_cycles(c->stall_msg, c->pushes, &c->rng);
+	uint64_t ready = other_cycle(p, c->consumer, p->cycle + c->latency + extra);
+
+	if (c->is_stalled) {
+		c->is_stalled = false;
+		c->stall_ps += p->now_ps - c->stall_from_ps;
+	}
+	c->last_ready_cyc =
+		max_u64(ready, c->last_ready_cyc); /* a stall holds back those behind it */
+	commit_push(c, c->last_ready_cyc);
 	for (struct chan_tap *t = c->taps; t; t = t->next)
 		if (t->pushed)
 			t->pushed(t, c, msg);
 }
 
-void chan_popped_slow(struct chan *c)
+void chan_pushed(struct chan *c)
+{
+	SIM_CHECK(chan_can_push(c), c->producer);
+	c->pushes++;
+	if (c->is_plain && !c->is_stalled)
+		commit_push(c, c->producer->cycle + c->latency);
+	else
+		pushed_slow(c);
+}
+
+/* ---- pop ---- */
+
+/* The credit of the message in the head slot is back at the producer's cycle 'back'. */
+static inline void commit_pop(struct chan *c, uint64_t back)
 {
 	struct block *b = c->consumer;
-	uint64_t extra = stall_cycles(c->stall_credit, c->pushes - c->count, &c->rng_credit);
-	uint64_t back = other_cycle(b, c->producer, b->cycle + c->latency + extra);
-	const void *msg = chan_msg(c, c->head);
+	uint64_t *stamp = chan_stamp(c, c->head);
 
-	c->wait_cyc += b->cycle - *chan_stamp(c, c->head);
-	*chan_stamp(c, c->head) = back;
+	SIM_CHECK(c->count > 0 && *stamp <= b->cycle, b);
+	c->wait_cyc += b->cycle - *stamp;
+	*stamp = back;
 	c->head = chan_next(c, c->head);
 	if (--c->count == 0)
 		b->in_pending &= ~(1ull << c->in_bit);
@@ -66,10 +90,29 @@ void chan_popped_slow(struct chan *c)
 		b->rearm_cyc = b->cycle + 1;
 	if (c->is_stalled)
 		block_wake(c->producer, back);
+}
+
+static __attribute__((noinline)) void pop_slow(struct chan *c)
+{
+	const struct block *b = c->consumer;
+	const void *msg = chan_msg(c, c->head);
+	uint64_t extra = stall_cycles(c->stall_credit, c->pushes - c->count, &c->rng_credit);
+
+	commit_pop(c, other_cycle(b, c->producer, b->cycle + c->latency + extra));
 	for (struct chan_tap *t = c->taps; t; t = t->next)
 		if (t->popped)
 			t->popped(t, c, msg);
 }
+
+void chan_pop(struct chan *c)
+{
+	if (c->is_plain)
+		commit_pop(c, c->consumer->cycle + c->latency);
+	else
+		pop_slow(c);
+}
+
+/* ---- waiting for credits, watching ---- */
 
 uint64_t chan_stall(struct chan *c)
 {
@@ -82,12 +125,6 @@ uint64_t chan_stall(struct chan *c)
 	if (c->count < c->depth) /* the slot is free, its credit on the way back */
 		p->rearm_cyc = min_u64(p->rearm_cyc, *chan_stamp(c, c->tail));
 	return CYCLE_NEVER;
-}
-
-void chan_stall_end(struct chan *c)
-{
-	c->is_stalled = false;
-	c->stall_ps += c->producer->now_ps - c->stall_from_ps;
 }
 
 void chan_attach(struct chan *c, struct chan_tap *t)

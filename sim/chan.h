@@ -35,21 +35,22 @@ struct chan_tap {
 struct chan {
 	/* hot: one cache line */
 	unsigned char *slots; /* depth x stride bytes: a time stamp, then the message */
-	uint32_t head, tail;  /* byte offsets of the oldest message and of the slot to fill next */
-	uint32_t end;         /* = depth x stride */
-	uint32_t stride;
-	uint32_t count, depth; /* messages */
+	struct block *producer, *consumer;
+	uint32_t head, tail; /* byte offsets of the oldest message and of the slot to fill next */
+	uint32_t end;        /* = depth x stride */
+	uint32_t count;      /* messages */
+	uint16_t stride;
 	uint16_t latency; /* cycles: of the producer for messages, of the consumer for credits */
 	bool is_plain;    /* one clock, no tap, no stall pattern: the fast path */
 	bool is_stalled;  /* producer was refused and is waiting */
 	uint8_t in_bit;   /* its bit in consumer->in_pending */
-	struct block *producer, *consumer;
-	uint64_t pushes;
 	/* statistics */
+	uint64_t pushes;
 	uint64_t wait_cyc; /* cycles of the consumer that messages waited, visible, to be popped */
+	/* cold */
 	uint64_t stall_ps; /* time from a refusal to the next push */
 	uint64_t stall_from_ps;
-	/* cold */
+	uint32_t depth; /* messages */
 	uint32_t elem_size;
 	const char *type;             /* message name, e.g. "dma_req" */
 	const char *name;             /* "nic0.dma_engine.xlate>nic0.mtt.req" */
@@ -81,7 +82,9 @@ static inline uint32_t chan_next(const struct chan *c, uint32_t slot)
 /* True when the producer may push at its current edge. Pure. */
 static inline bool chan_can_push(const struct chan *c)
 {
-	return c->count < c->depth && *chan_stamp(c, c->tail) <= c->producer->cycle;
+	bool is_full = c->head == c->tail && c->count > 0;
+
+	return !is_full && *chan_stamp(c, c->tail) <= c->producer->cycle;
 }
 
 /*
@@ -91,34 +94,12 @@ static inline bool chan_can_push(const struct chan *c)
  */
 uint64_t chan_stall(struct chan *c);
 
-void chan_pushed_slow(struct chan *c);
-void chan_popped_slow(struct chan *c);
-void chan_stall_end(struct chan *c);
-
-/* Commit the message that was written to chan_msg(c, c->tail). */
-static inline void chan_pushed(struct chan *c)
-{
-	struct block *p = c->producer;
-
-	c->pushes++;
-	if (__builtin_expect(c->is_stalled, 0))
-		chan_stall_end(c);
-	if (__builtin_expect(!c->is_plain, 0)) {
-		chan_pushed_slow(c);
-		return;
-	}
-	*chan_stamp(c, c->tail) = p->cycle + c->latency;
-	c->tail = chan_next(c, c->tail);
-	if (c->count++ == 0) {
-		c->consumer->in_pending |= 1ull << c->in_bit;
-		block_wake(c->consumer, p->cycle + c->latency);
-	}
-}
+/* Commit the message that was written to chan_msg(c, c->tail). The caller has checked chan_can_push(). */
+void chan_pushed(struct chan *c);
 
 /* Copy one message in. The caller has checked chan_can_push(). 'size' is that of the channel's messages. */
 static inline void chan_push(struct chan *c, const void *msg, size_t size)
 {
-	SIM_CHECK(chan_can_push(c), c->producer);
 	memcpy(chan_msg(c, c->tail), msg, size);
 	chan_pushed(c);
 }
@@ -132,25 +113,7 @@ static inline const void *chan_peek(const struct chan *c)
 }
 
 /* Release the message last peeked and return its credit. */
-static inline void chan_pop(struct chan *c)
-{
-	struct block *b = c->consumer;
-
-	SIM_CHECK(c->count > 0 && *chan_stamp(c, c->head) <= b->cycle, b);
-	if (__builtin_expect(!c->is_plain, 0)) {
-		chan_popped_slow(c);
-		return;
-	}
-	c->wait_cyc += b->cycle - *chan_stamp(c, c->head);
-	*chan_stamp(c, c->head) = b->cycle + c->latency;
-	c->head = chan_next(c, c->head);
-	if (--c->count == 0)
-		b->in_pending &= ~(1ull << c->in_bit);
-	else if (*chan_stamp(c, c->head) <= b->cycle)
-		b->rearm_cyc = b->cycle + 1;
-	if (__builtin_expect(c->is_stalled, 0))
-		block_wake(c->producer, b->cycle + c->latency);
-}
+void chan_pop(struct chan *c);
 
 /* Attach 't' (kept by the caller, which outlives the run). Allowed before the run only. */
 void chan_attach(struct chan *c, struct chan_tap *t);

@@ -135,6 +135,7 @@ struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block
 				 uint32_t elem_size, uint32_t depth, uint32_t latency)
 {
 	struct chan *c = sim_alloc(s, 1, sizeof(*c));
+	uint64_t stride;
 
 	SIM_CHECK(depth >= 1 && depth <= MAX_DEPTH && latency >= 1 && latency <= UINT16_MAX, from);
 	SIM_CHECK(to->n_inputs < MAX_INPUTS, to);
@@ -143,8 +144,10 @@ struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block
 	c->depth = depth;
 	c->latency = (uint16_t)latency;
 	c->elem_size = elem_size;
-	c->stride = (uint32_t)align_up(elem_size, sizeof(uint64_t)) + (uint32_t)sizeof(uint64_t);
-	c->end = depth * c->stride;
+	stride = align_up(elem_size, sizeof(uint64_t)) + sizeof(uint64_t);
+	SIM_CHECK(stride <= UINT16_MAX && depth * stride <= UINT32_MAX, from);
+	c->stride = (uint16_t)stride;
+	c->end = (uint32_t)(depth * stride);
 	c->slots = sim_alloc(s, depth, c->stride);
 	c->is_plain = from->dom == to->dom;
 	add_input(s, to, c);
