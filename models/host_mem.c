@@ -5,65 +5,13 @@
  * The only place that touches bytes of host memory. TLPs are served in link order, write_latency
  * after they came: writes land then, reads sample then and their completion leaves read_latency
  * after the request came. Both are latencies, not occupancies: one train is served a cycle. The
- * CPU's accesses are served in program order, one in store_latency; a register write leaves for the
- * NIC mmio_latency later.
- *
- * A poll looks at a CQE every poll_interval from the time it came; instead of looking, a poll that
- * finds nothing waits until a write lands in a frame of its CQ, and is answered at the tick after
- * that. An answer takes llc_latency, as the line comes from the last-level cache into which the NIC
- * wrote it.
- *
- * The event queue is watched like a CQ, but only when the NIC has written to MSIX_ADDR: then its
- * poll, if one waits, is answered irq_latency later.
+ * CPU's accesses are served by host_cpu.c.
  *
  * Not modelled: IOMMU, cache misses, NUMA, bandwidth of memory. An address that is not there
  * swallows writes and reads as ones, as a master abort does (PCI Express Base Specification,
  * 2.3.1).
  */
-#include "models/host.h"
-#include "models/msg.h"
-#include "sim/pool.h"
-
-#define CQE_BYTES 64u
-#define CQE_OP_OWN 63u
-#define REG_BYTES 64u /* largest register write */
-
-/* TLPs that wait for their time, in order. */
-struct wait_ring {
-	struct wait_tlp {
-		struct tlp tlp;
-		uint64_t came_cyc, ready_cyc;
-	} * at;
-	uint32_t head, n, size;
-};
-
-/* A CQ's poll. */
-struct watch {
-	uint64_t addr, since_cyc, ready_cyc;
-	uint32_t prev, next; /* list of polls to be answered, by ready_cyc; index + 1 */
-	bool owner, is_waiting;
-};
-
-struct host_mem {
-	struct block b;
-	/* parameters */
-	uint64_t read_latency, write_latency, mmio_latency, store_latency, llc_latency, irq_latency;
-	uint64_t poll_interval;
-	uint32_t queue, mmio_buffers;
-	/* ports */
-	struct chan *cpu_req, *up, *cpu_rsp, *down;
-	/* state */
-	struct wait_ring serve, cpl, reg;
-	struct pool *pool;
-	struct watch *watch; /* by CQ index + 1, then the event queue; 0: both ends of a list */
-	uint64_t cpu_free_cyc;
-	/* the parameters, in cycles */
-	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
-	uint32_t waiting, tlps_inside;
-	/* statistics */
-	uint64_t reads, writes, read_b, write_b, stores, mmios, polls, polls_waited, peeks, irqs;
-	uint64_t bad_addr;
-};
+#include "models/host_mem.h"
 
 #define T struct host_mem
 static const struct field host_mem_fields[] = {
@@ -107,204 +55,6 @@ static const struct field host_mem_fields[] = {
 };
 #undef T
 
-static const struct wait_tlp *ring_head(const struct wait_ring *r)
-{
-	return r->n ? &r->at[r->head] : NULL;
-}
-
-/* When the head of a ring can be dealt with. */
-static uint64_t next_of(const struct host_mem *h, const struct wait_ring *r)
-{
-	return r->n ? max_u64(ring_head(r)->ready_cyc, h->b.cycle + 1) : CYCLE_NEVER;
-}
-
-static void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc,
-		     uint64_t ready_cyc)
-{
-	uint32_t end = r->head + r->n++;
-
-	r->at[end < r->size ? end : end - r->size] = (struct wait_tlp){ *t, came_cyc, ready_cyc };
-}
-
-static void ring_drop(struct wait_ring *r)
-{
-	r->head = r->head + 1 == r->size ? 0 : r->head + 1;
-	r->n--;
-}
-
-/* ---- polls ---- */
-
-static bool is_valid_cqe(const struct host_mem *h, const struct watch *w)
-{
-	const struct host *host = h->b.env;
-	const uint8_t *cqe = mem_at(host->mem, w->addr);
-
-	SIM_CHECK(cqe, h);
-	return cqe[CQE_OP_OWN] >> 4 != CQE_INVALID && (cqe[CQE_OP_OWN] & 1) == w->owner;
-}
-
-/* Put poll 'i' into the list of answers, behind those that are not later. */
-static void answer_at(struct host_mem *h, uint32_t i, uint64_t ready_cyc)
-{
-	uint32_t after = h->watch[0].prev;
-	struct watch *w = &h->watch[i];
-
-	while (after && h->watch[after].ready_cyc > ready_cyc)
-		after = h->watch[after].prev;
-	w->ready_cyc = ready_cyc;
-	w->prev = after;
-	w->next = h->watch[after].next;
-	h->watch[w->next].prev = i;
-	h->watch[after].next = i;
-}
-
-static void poll(struct host_mem *h, const struct cpu_req *r)
-{
-	const struct host *host = h->b.env;
-	struct watch *w = &h->watch[r->tag + 1];
-
-	SIM_CHECK(r->tag <= host->nic->n_cq && !w->is_waiting, h);
-	w->addr = r->addr;
-	w->owner = r->owner;
-	w->since_cyc = h->b.cycle;
-	h->peeks += r->kind == CPU_PEEK;
-	if (r->kind == CPU_PEEK || is_valid_cqe(h, w)) {
-		answer_at(h, r->tag + 1, h->b.cycle + h->llc_cyc);
-		return;
-	}
-	w->is_waiting = true;
-	h->waiting++;
-	h->polls_waited++;
-}
-
-/* Bytes landed in [pa, pa + len): polls that wait there look again at their next tick. */
-static void wake_polls(struct host_mem *h, uint64_t pa, uint32_t len)
-{
-	const struct host *host = h->b.env;
-
-	for (uint64_t f = pa / PAGE_4K; f <= (pa + len - 1) / PAGE_4K; f++) {
-		uint32_t i = host->mem->frame_cq[f];
-		struct watch *w = &h->watch[i];
-
-		if (i == 0 || !w->is_waiting || !is_valid_cqe(h, w))
-			continue;
-		w->is_waiting = false;
-		h->waiting--;
-		answer_at(h, i,
-			  w->since_cyc + align_up(h->b.cycle - w->since_cyc, h->poll_cyc) +
-				  h->llc_cyc);
-	}
-}
-
-/* When the first poll of the list can be answered. */
-static uint64_t next_answer(const struct host_mem *h)
-{
-	uint32_t i = h->watch[0].next;
-
-	return i ? max_u64(h->watch[i].ready_cyc, h->b.cycle + 1) : CYCLE_NEVER;
-}
-
-/* The event queue's handler is entered, unless it is at work: then it finds the entry itself. */
-static void interrupt(struct host_mem *h)
-{
-	const struct host *host = h->b.env;
-	struct watch *w = &h->watch[host->nic->n_cq + 1];
-
-	h->irqs++;
-	if (!w->is_waiting || !is_valid_cqe(h, w))
-		return;
-	w->is_waiting = false;
-	h->waiting--;
-	answer_at(h, host->nic->n_cq + 1, h->b.cycle + h->irq_cyc);
-}
-
-static uint64_t answer_polls(struct host_mem *h)
-{
-	const struct host *host = h->b.env;
-	uint32_t i = h->watch[0].next;
-	struct watch *w = &h->watch[i];
-	struct cpu_rsp rsp = { .tag = i - 1 };
-
-	if (i == 0 || w->ready_cyc > h->b.cycle)
-		return next_answer(h);
-	if (!chan_can_push(h->cpu_rsp))
-		return chan_stall(h->cpu_rsp);
-	memcpy(rsp.data, mem_at(host->mem, w->addr), CQE_BYTES);
-	cpu_rsp_push(h->cpu_rsp, &rsp);
-	h->watch[0].next = w->next;
-	h->watch[w->next].prev = 0;
-	h->polls++;
-	return next_answer(h);
-}
-
-/* ---- the CPU ---- */
-
-static void send_register(struct host_mem *h, const struct cpu_req *r)
-{
-	struct tlp t = {
-		.addr = r->addr,
-		.len = r->len,
-		.buf = pool_alloc(h->pool),
-		.kind = TLP_MWR,
-		.cls = DMA_DOORBELL,
-		.op = r->op,
-	};
-
-	memcpy(buf_data(h->b.sim, t.buf), r->data, r->len);
-	ring_put(&h->reg, &t, h->b.cycle, h->b.cycle + h->mmio_cyc);
-	h->mmios++;
-}
-
-/* Inline data: a store of bytes that are in memory (msg.h). */
-static void copy(struct host_mem *h, const struct cpu_req *r)
-{
-	const struct host *host = h->b.env;
-	uint8_t bytes[sizeof(r->data)];
-	uint64_t from = 0;
-
-	for (unsigned i = 0; i < sizeof(from); i++)
-		from |= (uint64_t)r->data[i] << 8 * i;
-	SIM_CHECK(mem_read(host->mem, from, bytes, r->len) &&
-			  mem_write(host->mem, r->addr, bytes, r->len),
-		  h);
-	h->stores++;
-}
-
-static uint64_t serve_cpu(struct host_mem *h)
-{
-	const struct host *host = h->b.env;
-	const struct cpu_req *r = cpu_req_peek(h->cpu_req);
-
-	if (!r)
-		return CYCLE_NEVER;
-	if (h->b.cycle < h->cpu_free_cyc)
-		return h->cpu_free_cyc;
-	SIM_CHECK(r->len <= sizeof(r->data), h);
-	switch (r->kind) {
-	case CPU_STORE:
-		SIM_CHECK(mem_write(host->mem, r->addr, r->data, r->len), h);
-		h->stores++;
-		break;
-	case CPU_COPY:
-		copy(h, r);
-		break;
-	case CPU_MMIO:
-		if (!pool_can_alloc(h->pool))
-			return pool_stall(h->pool);
-		if (h->reg.n == h->reg.size)
-			return CYCLE_NEVER;
-		send_register(h, r);
-		break;
-	default:
-		poll(h, r);
-	}
-	h->cpu_free_cyc = h->b.cycle + h->store_cyc;
-	chan_pop(h->cpu_req);
-	return CYCLE_NEVER; /* the next one wakes the block */
-}
-
-/* ---- the link ---- */
-
 static void land(struct host_mem *h, const struct tlp *t)
 {
 	const struct host *host = h->b.env;
@@ -312,11 +62,11 @@ static void land(struct host_mem *h, const struct tlp *t)
 
 	SIM_CHECK(t->len > 0 && t->off + t->len <= buf_size(h->b.sim, t->buf), h);
 	if (mem_write(host->mem, t->addr, from, t->len)) {
-		wake_polls(h, t->addr, t->len);
+		host_cpu_landed(h, t->addr, t->len);
 		if (t->cls == DMA_CQE)
 			oplog_mark(host->oplog, t->op, OP_CQE, h->b.now_ps);
 	} else if (t->addr == MSIX_ADDR) {
-		interrupt(h);
+		host_cpu_interrupt(h);
 	} else {
 		h->bad_addr++;
 	}
@@ -399,8 +149,8 @@ static uint64_t host_mem_step(struct block *b)
 
 	take_tlp(h);
 	next = serve_link(h);
-	next = min_u64(next, serve_cpu(h));
-	next = min_u64(next, answer_polls(h));
+	next = min_u64(next, host_cpu_serve(h));
+	next = min_u64(next, host_cpu_answer(h));
 	if (is_down_free) /* with what came to wait in this step */
 		next = min_u64(next, min_u64(next_of(h, &h->cpl), next_of(h, &h->reg)));
 	if (h->serve.n < h->serve.size && tlp_peek(h->up))

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host_mem.h - the struct of root complex and memory, for the files that make up the block
+ *
+ * host_mem.c serves the link, host_cpu.c the CPU.
+ */
+#ifndef MODELS_HOST_MEM_H
+#define MODELS_HOST_MEM_H
+
+#include "models/host.h"
+#include "models/msg.h"
+#include "sim/pool.h"
+
+#define REG_BYTES 64u /* largest register write */
+
+/* TLPs that wait for their time, in order. */
+struct wait_ring {
+	struct wait_tlp {
+		struct tlp tlp;
+		uint64_t came_cyc, ready_cyc;
+	} * at;
+	uint32_t head, n, size;
+};
+
+/* A CQ's poll. */
+struct watch {
+	uint64_t addr, since_cyc, ready_cyc;
+	uint32_t prev, next; /* list of polls to be answered, by ready_cyc; index + 1 */
+	bool owner, is_waiting;
+};
+
+struct host_mem {
+	struct block b;
+	/* parameters */
+	uint64_t read_latency, write_latency, mmio_latency, store_latency, llc_latency, irq_latency;
+	uint64_t poll_interval;
+	uint32_t queue, mmio_buffers;
+	/* ports */
+	struct chan *cpu_req, *up, *cpu_rsp, *down;
+	/* state */
+	struct wait_ring serve, cpl, reg;
+	struct pool *pool;
+	struct watch *watch; /* by CQ index + 1, then the event queue; 0: both ends of a list */
+	uint64_t cpu_free_cyc;
+	/* the parameters, in cycles */
+	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
+	uint32_t waiting, tlps_inside;
+	/* statistics */
+	uint64_t reads, writes, read_b, write_b, stores, mmios, polls, polls_waited, peeks, irqs;
+	uint64_t bad_addr;
+};
+
+static inline const struct wait_tlp *ring_head(const struct wait_ring *r)
+{
+	return r->n ? &r->at[r->head] : NULL;
+}
+
+/* When the head of a ring can be dealt with. */
+static inline uint64_t next_of(const struct host_mem *h, const struct wait_ring *r)
+{
+	return r->n ? max_u64(ring_head(r)->ready_cyc, h->b.cycle + 1) : CYCLE_NEVER;
+}
+
+static inline void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc,
+			    uint64_t ready_cyc)
+{
+	uint32_t end = r->head + r->n++;
+
+	r->at[end < r->size ? end : end - r->size] = (struct wait_tlp){ *t, came_cyc, ready_cyc };
+}
+
+static inline void ring_drop(struct wait_ring *r)
+{
+	r->head = r->head + 1 == r->size ? 0 : r->head + 1;
+	r->n--;
+}
+
+/* ---- host_cpu.c ---- */
+
+/* Serve the CPU's next access. Returns when to look again. */
+uint64_t host_cpu_serve(struct host_mem *h);
+
+/* Answer one poll whose time has come. Returns when the next one can be answered. */
+uint64_t host_cpu_answer(struct host_mem *h);
+
+/* The NIC's bytes landed in [pa, pa + len): polls that wait there look again at their next tick. */
+void host_cpu_landed(struct host_mem *h, uint64_t pa, uint32_t len);
+
+/* The NIC raised its interrupt. */
+void host_cpu_interrupt(struct host_mem *h);
+
+#endif
