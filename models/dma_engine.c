@@ -9,10 +9,11 @@
  * until its requests left the other one.
  *
  * Modelled: cuts at the maximum read request and at 4 KiB, a tag for every read on the way,
- * reassembly, times a segment and a request (as measured devices have), data path width: writes
- * take ceil(n / width) cycles when sent, reads when their completion arrives. A write's answer
- * comes when its last TLP entered the link, a read's when all of its bytes are there. A request
- * whose translation fails does nothing more and is answered with the status once its reads on the
+ * reassembly, times a segment and a request (as measured devices have): writes take theirs when
+ * sent, reads when they are reassembled and handed over, one request after the other. Data path
+ * width: writes take ceil(n / width) cycles when sent, reads when their completion arrives. A
+ * write's answer comes when its last TLP entered the link, a read's when all of its bytes are
+ * there. A request whose translation fails does nothing more and is answered with the status once its reads on the
  * way are back; of a write that fails on a later page, the pages before may have been written. Not
  * modelled: completion timeouts, poisoned data, relaxed ordering.
  *
@@ -36,13 +37,15 @@ static const struct field dma_engine_fields[] = {
 	PARAM(T, pipeline, 4, 0, 1024, "cyc", "grant to first TLP at best", "declared"),
 	PARAM_BYTES(T, seg_size, 128, 1, 4096, "segment",
 		    "fitted: pcie-bench, dips past each 128 B"),
-	PARAM_TIME(T, read_seg_time, 0, 0, PS_PER_US, "read requests: time a segment",
-		   "declared: off; 10.0 ns fits pcie-bench"),
+	PARAM_TIME(T, read_seg_time, 0, 0, PS_PER_US, "reads: time a segment to hand over",
+		   "declared: off; 9 ns fits pcie-bench"),
 	PARAM_TIME(T, write_seg_time, 0, 0, PS_PER_US,
 		   "writes: time a segment, besides the data path",
 		   "declared: off; 12.8 ns fits pcie-bench"),
-	PARAM_TIME(T, read_req_time, 0, 0, PS_PER_US, "reads: time a request",
-		   "declared: off; 3.2 ns fits pcie-bench"),
+	PARAM_TIME(T, read_req_time, 0, 0, PS_PER_US, "reads: time a request to hand over",
+		   "declared: off; 3 ns fits pcie-bench"),
+	PARAM_TIME(T, read_kib_time, 0, 0, PS_PER_US, "reads: time 1 KiB to hand over",
+		   "declared: off; 82 ns fits pcie-bench"),
 	PARAM_TIME(T, write_req_time, 0, 0, PS_PER_US, "writes: time a request",
 		   "declared: off; 6.0 ns fits pcie-bench"),
 	PORT_IN_N(T, req, DMA_CLIENTS, dma_req, "requests, one port a client"),
@@ -60,6 +63,7 @@ static const struct field dma_engine_fields[] = {
 	STAT(T, xlates, "req", "pages translated"),
 	STAT(T, errors, "req", "requests ended by a failed translation"),
 	STAT(T, tag_wait_ps, "ps", "time without a tag for a translated read"),
+	STAT(T, read_busy_ps, "ps", "time that handing over reads took"),
 	HIST(T, read_time, "ps", "grant of a read to its last byte"),
 	SIGNAL(T, in_phys, 16, "requests in the queue of bus addresses"),
 	SIGNAL(T, in_virt, 16, "requests in the queue that is translated"),
@@ -95,13 +99,11 @@ static uint32_t queue_of(const struct dma_req *r)
 	return r->key == KEY_PHYS && !is_payload ? DMA_PHYS : DMA_VIRT;
 }
 
-/* The answer of a request that is out of its queue and has nothing on the way. */
-static void finish_if_over(struct dma_engine *d, uint32_t i)
+/* The answer of a request that is over. */
+static void finish(struct dma_engine *d, uint32_t i)
 {
 	struct dma_ctx *c = &d->ctx[i];
 
-	if (c->is_queued || c->tags)
-		return;
 	if (c->status != XLATE_OK) {
 		d->errors++;
 	} else if (c->req.is_write) {
@@ -114,6 +116,43 @@ static void finish_if_over(struct dma_engine *d, uint32_t i)
 	}
 	list_put(d, &d->done[c->client], i);
 	d->to_answer |= 1u << c->client;
+}
+
+/* A read that is reassembled is handed over, segment by segment, behind those before it. */
+static void hand_over(struct dma_engine *d, uint32_t i)
+{
+	struct dma_ctx *c = &d->ctx[i];
+	uint64_t time = d->read_req_time + ceil_div(c->req.len, d->seg_size) * d->read_seg_time +
+			c->req.len * d->read_kib_time / KIB;
+
+	d->over_ps = max_u64(d->over_ps, d->b.now_ps) + time;
+	d->read_busy_ps += time;
+	c->ready_cyc = domain_cycle_at(d->b.dom, d->over_ps);
+	list_put(d, &d->handed, i);
+}
+
+/* Finish the reads that are handed over. Returns when the next one will be. */
+static uint64_t finish_handed(struct dma_engine *d)
+{
+	while (d->handed.head != DMA_CTX_NONE) {
+		if (d->ctx[d->handed.head].ready_cyc > d->b.cycle)
+			return d->ctx[d->handed.head].ready_cyc;
+		finish(d, list_take(d, &d->handed));
+	}
+	return CYCLE_NEVER;
+}
+
+/* What becomes of a request that is out of its queue and has nothing on the way. */
+static void finish_if_over(struct dma_engine *d, uint32_t i)
+{
+	const struct dma_ctx *c = &d->ctx[i];
+
+	if (c->is_queued || c->tags)
+		return;
+	if (d->hands_over && !c->req.is_write && c->status == XLATE_OK)
+		hand_over(d, i);
+	else
+		finish(d, i);
 }
 
 static void leave_queue(struct dma_engine *d, uint32_t q)
@@ -268,15 +307,13 @@ static uint64_t sendable_at(const struct dma_engine *d, uint32_t q)
 /* Occupy the sending side for 'n' bytes of request 'c'. */
 static void occupy(struct dma_engine *d, const struct dma_ctx *c, uint32_t n)
 {
-	uint64_t cyc = d->b.cycle, segs = ceil_div(n, d->seg_size);
 	uint64_t *busy = &d->free_ps[c->req.is_write];
 
 	*busy = max_u64(*busy, d->b.now_ps);
 	if (c->req.is_write)
-		*busy += segs * d->write_seg_time + (c->sent ? 0 : d->write_req_time) +
-			 domain_edge(d->b.dom, cyc + ceil_div(n, d->width)) - d->b.now_ps;
-	else
-		*busy += segs * d->read_seg_time + (c->sent ? 0 : d->read_req_time);
+		*busy += ceil_div(n, d->seg_size) * d->write_seg_time +
+			 (c->sent ? 0 : d->write_req_time) +
+			 domain_edge(d->b.dom, d->b.cycle + ceil_div(n, d->width)) - d->b.now_ps;
 	/* the first cycle whose end lies behind the end of what is being sent */
 	d->free_cyc[c->req.is_write] = domain_cycle_at(d->b.dom, *busy + 1) - 1;
 }
@@ -469,6 +506,7 @@ static uint64_t dma_engine_step(struct block *b)
 	uint64_t next = take_cpl(d);
 	bool is_tlp_free, is_xlate_free;
 
+	next = min_u64(next, finish_handed(d));
 	take_xlate_rsp(d);
 	is_tlp_free = send_next(d);
 	watch_tags(d);
@@ -482,6 +520,7 @@ static void dma_engine_build(struct block *b)
 {
 	struct dma_engine *d = (struct dma_engine *)b;
 
+	d->hands_over = d->read_req_time || d->read_seg_time || d->read_kib_time;
 	d->ctx = block_alloc(b, (size_t)DMA_CLIENTS * d->per_client, sizeof(*d->ctx));
 	d->tag = block_alloc(b, d->tags, sizeof(*d->tag));
 	d->free_tag = block_alloc(b, d->tags, sizeof(*d->free_tag));
@@ -512,7 +551,8 @@ static void dma_engine_reset(struct block *b)
 	d->last_client = DMA_CLIENTS - 1;
 	d->last_queue = DMA_VIRT;
 	d->free_ps[0] = d->free_ps[1] = d->free_cyc[0] = d->free_cyc[1] = 0;
-	d->cpl_free_cyc = 0;
+	d->cpl_free_cyc = d->over_ps = 0;
+	d->handed.head = DMA_CTX_NONE;
 	d->tag_wait_from_ps = TIME_NEVER;
 	d->in_phys = d->in_virt = d->tags_used = 0;
 }

@@ -47,7 +47,8 @@ struct dma_engine {
 	struct block b;
 	/* parameters */
 	uint32_t width, tags, mrrs, per_client, ahead, pipeline, seg_size;
-	uint64_t read_seg_time, write_seg_time, read_req_time, write_req_time;
+	uint64_t read_seg_time, write_seg_time, read_req_time, write_req_time, read_kib_time;
+	bool hands_over; /* reads take a time to be handed over */
 	/* ports */
 	struct chan *req[DMA_CLIENTS], *rsp[DMA_CLIENTS];
 	struct chan *xlate_req, *xlate_rsp, *tlp, *cpl;
@@ -60,18 +61,21 @@ struct dma_engine {
 	uint32_t first_lacking; /* oldest of the translated queue whose pages are not all known */
 	uint32_t virt_grants;
 	struct dma_list free[DMA_CLIENTS], done[DMA_CLIENTS];
-	uint32_t to_answer; /* bit k: done[k] is not empty */
-	uint64_t req_bits;  /* of b.in_pending: some client's request */
+	struct dma_list handed; /* reads being handed over */
+	uint32_t to_answer;     /* bit k: done[k] is not empty */
+	uint64_t req_bits;      /* of b.in_pending: some client's request */
 	uint32_t queued[DMA_CLIENTS][DMA_QUEUES];
 	uint32_t last_client; /* granted */
 	uint32_t last_queue;  /* that sent */
 	uint64_t free_ps[2];  /* by is_write: when the sending side is free */
 	uint64_t free_cyc[2]; /* the cycle within which that is */
 	uint64_t cpl_free_cyc;
+	uint64_t over_ps;          /* when the last read will be handed over */
 	uint64_t tag_wait_from_ps; /* TIME_NEVER = not waiting */
 	uint32_t in_phys, in_virt, tags_used;
 	/* statistics */
 	uint64_t reads, writes, read_b, write_b, read_tlps, write_tlps, xlates, errors, tag_wait_ps;
+	uint64_t read_busy_ps;
 	struct hist read_time;
 };
 

@@ -259,14 +259,15 @@ static uint32_t run_random(const char *const *sets, uint64_t seed, bool ignores_
 static void dma_engine_random_transfers_match_flat_memory(void)
 {
 	static const char *const variants[] = { "dma_engine.tags=64", "dma_engine.tags=1",
-						"dma_engine.per_client=1", "dma_engine.ahead=1" };
+						"dma_engine.per_client=1", "dma_engine.ahead=1",
+						"dma_engine.read_seg_time=9ns" };
 
 	for (unsigned k = 0; k < 16; k++) {
 		char set_in[64], set_out[64];
 		const char *sets[] = { set_in, set_out, NULL, NULL };
 
 		tb_stall_sets(&dma_engine_class, k / 4, k % 4, set_in, set_out);
-		sets[2] = variants[(k + k / 4) % 4];
+		sets[2] = variants[(k + k / 4) % ARRAY_LEN(variants)];
 		CU_ASSERT_EQUAL(run_random(sets, k, false), 0);
 	}
 }
@@ -417,6 +418,34 @@ static void dma_engine_width_and_segments_take_time(void)
 	}
 }
 
+/* 320 B: a request, three segments and 320 B of data; one after the other, before the answer. */
+static void dma_engine_reads_are_handed_over_in_turn(void)
+{
+	const char *sets[] = { "dma_engine.read_req_time=40ns", "dma_engine.read_seg_time=80ns",
+			       "dma_engine.read_kib_time=384ns", NULL };
+	const uint64_t over = (40 + 3 * 80 + 120) / 4;
+	uint64_t first[2];
+
+	for (unsigned is_slow = 0; is_slow < 2; is_slow++) {
+		struct bench e;
+
+		bench_start(&e, is_slow ? sets : NULL);
+		for (uint32_t n = 0; n < 10; n++) {
+			struct op *o = transfer(&e, 0, false, n * 1024, 320);
+
+			make_phys(&e, o);
+			send(&e, 0, o);
+		}
+		tb_run(&e.t);
+		first[is_slow] = e.client[0].rsp->cycle[0];
+		if (is_slow)
+			CU_ASSERT_EQUAL(e.client[0].rsp->cycle[9] - first[1], 9 * over);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "read_busy_ps"), is_slow ? 10 * over * 4000 : 0);
+		bench_end(&e);
+	}
+	CU_ASSERT_EQUAL(first[1] - first[0], over);
+}
+
 static void dma_engine_payload_read_marks_translation(void)
 {
 	struct bench e;
@@ -450,5 +479,6 @@ CU_TestInfo test_dma_engine_tests[] = { TEST(dma_engine_random_transfers_match_f
 					TEST(dma_engine_bus_addresses_pass_translation),
 					TEST(dma_engine_clients_share_evenly),
 					TEST(dma_engine_width_and_segments_take_time),
+					TEST(dma_engine_reads_are_handed_over_in_turn),
 					TEST(dma_engine_payload_read_marks_translation),
 					CU_TEST_INFO_NULL };
