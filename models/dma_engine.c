@@ -332,6 +332,7 @@ static uint16_t take_tag(struct dma_engine *d, uint32_t ctx, uint32_t len)
 /* Send one TLP (reads) or train (writes) of the head of queue 'q'. */
 static void send(struct dma_engine *d, uint32_t q)
 {
+	const struct nic *nic = d->b.env;
 	uint32_t i = d->queue[q].head;
 	struct dma_ctx *c = &d->ctx[i];
 	struct dma_run *r = &c->run[0];
@@ -357,6 +358,8 @@ static void send(struct dma_engine *d, uint32_t q)
 		/* each train has a reference of its own; the last takes the request's */
 		buf_ref(d->b.sim, t.buf);
 	tlp_push(d->tlp, &t);
+	if (t.cls == DMA_PAYLOAD_READ)
+		oplog_mark(nic->oplog, t.op, OP_REQUEST, d->b.now_ps);
 	r->pa += n;
 	r->len -= n;
 	if (r->len == 0)

@@ -61,7 +61,7 @@ struct mac {
 	uint32_t rx_slots, rx_head, rx_count;
 	uint32_t rx_bytes; /* occupancy of the receive buffer */
 	/* statistics */
-	uint64_t tx_frames, tx_bytes, tx_line_bytes;
+	uint64_t tx_frames, tx_bytes, tx_line_bytes, tx_busy_ps;
 	uint64_t rx_frames, rx_bytes_in, rx_dropped, rx_vcrc, rx_bytes_max;
 };
 
@@ -83,6 +83,7 @@ static const struct field mac_fields[] = {
 	STAT(T, tx_frames, "pkt", "frames sent"),
 	STAT(T, tx_bytes, "B", "bytes of the packets sent, without FCS and padding"),
 	STAT(T, tx_line_bytes, "B", "byte times used on the line, framing and gap included"),
+	STAT(T, tx_busy_ps, "ps", "time for which the line was used"),
 	STAT(T, rx_frames, "pkt", "frames received"),
 	STAT(T, rx_bytes_in, "B", "bytes of the packets received, without FCS and padding"),
 	STAT(T, rx_dropped, "pkt", "frames dropped because the receive buffer was full"),
@@ -152,16 +153,19 @@ static void start_frame(struct mac *m, uint32_t buf)
 	struct packet *p = buf_data(m->b.sim, buf);
 	uint32_t bytes = padded(m, p);
 	struct frame f = { .buf = buf };
+	uint64_t from_ps;
 
 	if (line_free(m) < m->b.now_ps) {
 		m->line_ps = m->b.now_ps;
 		m->line_rem = 0;
 	}
+	from_ps = m->line_ps;
 	f.first_ps = line_free(m) + m->tx_delay;
 	line_advance(m, m->line->before + bytes + m->line->after);
 	m->last_bit_ps = line_free(m);
 	f.last_ps = m->last_bit_ps + m->tx_delay;
 	line_advance(m, m->line->gap);
+	m->tx_busy_ps += m->line_ps - from_ps;
 	m->start_cyc = domain_cycle_at(m->b.dom, m->line_ps + 1) - 1;
 	if (m->line == &infiniband)
 		add_vcrc(p);
@@ -236,8 +240,10 @@ static uint64_t take(struct mac *m)
 	} else {
 		uint32_t at = (m->rx_head + m->rx_count) % m->rx_slots;
 
-		if (p->is_msg_last)
+		if (p->is_msg_last) {
+			oplog_mark_before(nic->oplog, p->op, OP_ARRIVE, OP_REMOTE, f->last_ps);
 			oplog_mark(nic->oplog, p->rsp_op, OP_REMOTE, f->last_ps);
+		}
 		m->rx[at] = (struct rx_slot){ .ready_ps = f->last_ps + m->rx_delay,
 					      .buf = f->buf,
 					      .bytes = bytes };

@@ -219,3 +219,12 @@ void oplog_mark_once(struct oplog *l, uint32_t op, enum milestone m, uint64_t no
 	if (may_mark(l, s, now_ps) && s->row.t_ps[m] == 0)
 		s->row.t_ps[m] = now_ps;
 }
+
+void oplog_mark_before(struct oplog *l, uint32_t op, enum milestone m, enum milestone end,
+		       uint64_t now_ps)
+{
+	struct slot *s = slot_of(l, op);
+
+	if (may_mark(l, s, now_ps) && s->row.t_ps[end] == 0)
+		s->row.t_ps[m] = now_ps;
+}

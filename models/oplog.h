@@ -15,20 +15,39 @@
 #include <stdint.h>
 
 /*
- * In order. PAYLOAD ends the first pass and RETRY starts the final one; FIRST_BIT and LAST_BIT are
- * of the final pass. REMOTE: the responder executed the last packet of the message (READ and
- * ATOMIC: last bit of the last response packet reached the requester). ACK: the requester took the
- * acknowledgement (READ, ATOMIC: the response was put into the posted queue).
+ * In order; each is what the next stage of the request waited for.
+ *   DOORBELL   its doorbell reached the NIC
+ *   SCHED      the scheduler ordered its fetch
+ *   CONTEXT    the QP's context was there
+ *   FETCH      its WQE was decoded
+ *   ISSUE      the requester handed its first packets on: window, credits and fences allowed it
+ *   TRANSLATE  the last page of its payload was translated
+ *   REQUEST    the last read request of its payload got its tag and left for the PCIe link
+ *   PAYLOAD    all its payload was in: the end of the first pass
+ *   RETRY      start of the final pass
+ *   FIRST_BIT, LAST_BIT  on the line, of the final pass
+ *   ARRIVE     its last packet was in the peer's port
+ *   PARSE      that packet went to the responder: the QP's context was there
+ *   REMOTE     the responder executed it (READ, ATOMIC: last bit of the last response is back)
+ *   ACK        the requester took the acknowledgement (READ, ATOMIC: the response was put into the
+ *              posted queue)
+ *   CQE        its completion is in host memory
  */
 enum milestone {
 	OP_POST,
 	OP_DOORBELL,
+	OP_SCHED,
+	OP_CONTEXT,
 	OP_FETCH,
+	OP_ISSUE,
 	OP_TRANSLATE,
+	OP_REQUEST,
 	OP_PAYLOAD,
 	OP_RETRY,
 	OP_FIRST_BIT,
 	OP_LAST_BIT,
+	OP_ARRIVE,
+	OP_PARSE,
 	OP_REMOTE,
 	OP_ACK,
 	OP_CQE,
@@ -93,5 +112,9 @@ void oplog_mark(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps)
 
 /* Mark it unless it is marked already. */
 void oplog_mark_once(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps);
+
+/* Mark it unless the later milestone 'end' is marked: what happens again afterwards does not count. */
+void oplog_mark_before(struct oplog *l, uint32_t op, enum milestone m, enum milestone end,
+		       uint64_t now_ps);
 
 #endif

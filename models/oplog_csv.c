@@ -10,9 +10,10 @@
 
 #define LINE_BYTES 1024u
 
-const char *const milestone_names[] = { "post",  "doorbell",  "fetch",    "translate", "payload",
-					"retry", "first_bit", "last_bit", "remote",    "ack",
-					"cqe",   "poll",      NULL };
+const char *const milestone_names[] = { "post",      "doorbell",  "sched",   "context", "fetch",
+					"issue",     "translate", "request", "payload", "retry",
+					"first_bit", "last_bit",  "arrive",  "parse",   "remote",
+					"ack",       "cqe",       "poll",    NULL };
 _Static_assert(ARRAY_LEN(milestone_names) == OP_MILESTONES + 1, "a name for each milestone");
 
 /* ---- one line ---- */

@@ -68,7 +68,7 @@ struct pktizer {
 	bool is_rsp_form_turn, is_rsp_emit_turn;
 	uint32_t req_flight, rsp_flight;
 	/* statistics */
-	uint64_t jobs, packets, payload_bytes, reads, retry_packets, failed_jobs;
+	uint64_t jobs, packets, payload_bytes, reads, retry_packets, failed_jobs, busy_ps;
 };
 
 #define T struct pktizer
@@ -106,6 +106,7 @@ static const struct field pktizer_fields[] = {
 	STAT(T, reads, "req", "payload reads"),
 	STAT(T, retry_packets, "pkt", "packets of runs that are not the first pass"),
 	STAT(T, failed_jobs, "job", "runs whose payload could not be read"),
+	STAT(T, busy_ps, "ps", "time for which packets used the datapath"),
 	SIGNAL(T, req_flight, 9, "request packets under construction"),
 	SIGNAL(T, rsp_flight, 9, "response packets under construction"),
 	FIELDS_END
@@ -414,6 +415,7 @@ static void send(struct pktizer *z, struct engine *e, struct chan *done)
 
 	packet_end(p);
 	z->out_free_cyc = z->b.cycle + ceil_div(p->len, z->width);
+	z->busy_ps += domain_edge(z->b.dom, z->out_free_cyc) - z->b.now_ps;
 	pkt_push(z->pkt, &(struct pkt){ .buf = s->buf });
 	if (s->is_run_last)
 		push_done(done, s);

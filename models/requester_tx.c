@@ -154,7 +154,9 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 	} else {
 		j.len = (uint32_t)min_u64(w->w.len - off, n * mtu);
 	}
-	if (j.is_retry && (at == 0 || psn == q->restart_psn))
+	if (!j.is_retry)
+		oplog_mark_once(req_oplog(r), w->w.op, OP_ISSUE, r->b.now_ps);
+	else if (at == 0 || psn == q->restart_psn)
 		oplog_mark(req_oplog(r), w->w.op, OP_RETRY, r->b.now_ps);
 	buf_ref(r->b.sim, j.buf);
 	tx_job_push(r->job, &j);

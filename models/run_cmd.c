@@ -16,6 +16,7 @@
 #include "models/rnic.h"
 #include "models/run_report.h"
 #include "models/scenario.h"
+#include "models/what_if.h"
 #include "sim/evlog.h"
 #include "sim/wave.h"
 
@@ -248,6 +249,8 @@ static int finish(struct run *u, enum sim_end end, struct err *e)
 		return EXIT_BAD_INPUT;
 	if (!u->opt.is_quiet)
 		run_report_print(u->report, stdout);
+	if (u->opt.is_explained)
+		run_report_explain(u->report, stdout);
 	run_report_failures(u->report, u->opt.is_quiet ? stderr : stdout);
 	return stuck ? EXIT_STALLED : held ? EXIT_OK : EXIT_EXPECT;
 }
@@ -263,6 +266,7 @@ static void destroy(struct run *u)
 	if (u->trace)
 		trace_close(u->trace);
 	free(u->trace_path);
+	run_options_free(&u->opt);
 	config_destroy(&u->cfg);
 }
 
@@ -272,8 +276,11 @@ int cmd_run(int argc, char **argv, struct err *e)
 	int status = EXIT_BAD_INPUT;
 
 	config_init(&u.cfg);
-	if (build(&u, argc, argv, e))
+	if (build(&u, argc, argv, e) && what_if_check(&u.opt, argc, argv, e)) {
 		status = finish(&u, run(&u), e);
+		if (!e->is_set && u.opt.n_what_if && !what_if_print(&u.opt, argc, argv, stdout, e))
+			status = EXIT_BAD_INPUT;
+	}
 	destroy(&u);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/expect.h"
+#include "models/explain.h"
 #include "models/oplog_csv.h"
 #include "models/report.h"
 #include "sim/stats.h"
@@ -199,6 +200,11 @@ bool run_report_how(const struct run_report *rp, const struct run_options *o,
 void run_report_print(const struct run_report *rp, FILE *f)
 {
 	report_print(&rp->report, f);
+}
+
+void run_report_explain(const struct run_report *rp, FILE *f)
+{
+	explain_print(&rp->r->sim, &rp->report, f);
 }
 
 void run_report_failures(const struct run_report *rp, FILE *f)

@@ -39,7 +39,7 @@ struct rx_parser {
 	struct parsed *queue; /* ring of depth */
 	uint32_t head, waiting;
 	/* statistics */
-	uint64_t packets, bytes, requests, responses;
+	uint64_t packets, bytes, requests, responses, busy_ps;
 	uint64_t drop_short, drop_ethertype, drop_ip, drop_lrh, drop_grh, drop_port, drop_tver;
 	uint64_t drop_opcode, drop_length, drop_icrc, drop_address, drop_qp, drop_type, drop_pkey,
 		drop_qkey;
@@ -60,6 +60,7 @@ static const struct field rx_parser_fields[] = {
 	STAT(T, bytes, "B", "bytes of these"),
 	STAT(T, requests, "pkt", "packets passed to the responder"),
 	STAT(T, responses, "pkt", "packets passed to the requester"),
+	STAT(T, busy_ps, "ps", "time for which packets used the datapath"),
 	STAT(T, drop_short, "pkt", "dropped: truncated, or lengths disagree"),
 	STAT(T, drop_ethertype, "pkt", "dropped: not IP, not RoCEv1"),
 	STAT(T, drop_ip, "pkt", "dropped: IP version, options, fragment, checksum or protocol"),
@@ -226,6 +227,7 @@ static uint64_t accept(struct rx_parser *r)
 	r->packets++;
 	r->bytes += p->len;
 	r->busy_until = b->cycle + ceil_div(p->len, r->width);
+	r->busy_ps += domain_edge(b->dom, r->busy_until) - b->now_ps;
 	why = check(r, p, &v, &qpi);
 	if (why == DROP_NONE) {
 		enqueue(r, buf, &v, qpi);
@@ -242,6 +244,8 @@ static uint64_t dispatch(struct rx_parser *r)
 {
 	struct block *b = &r->b;
 	struct parsed *e = &r->queue[r->head];
+	const struct nic *nic = b->env;
+	const struct packet *p;
 	struct chan *to;
 
 	if (!qpc_rsp_peek(r->qpc_rsp))
@@ -252,6 +256,9 @@ static uint64_t dispatch(struct rx_parser *r)
 	to = e->is_response ? r->to_requester : r->to_responder;
 	if (!chan_can_push(to))
 		return chan_stall(to);
+	p = buf_data(b->sim, e->out.buf);
+	if (p->is_msg_last)
+		oplog_mark_before(nic->oplog, p->op, OP_PARSE, OP_REMOTE, b->now_ps);
 	rx_pkt_push(to, &e->out);
 	chan_pop(r->qpc_rsp);
 	if (e->is_response)

@@ -49,17 +49,24 @@ static const struct option {
 	{ "--seed", 0, "scenario.seed" },
 	{ "--until", 0, "scenario.until" },
 	{ "--set", 0, "" },
+	{ "--what-if", offsetof(struct run_options, what_if), NULL },
 };
 
 static const char *const all_names[] = { "-o",         "--trace",       "--wave",  "--pcap",
 					 "--timeline", "--seed",        "--until", "--set",
-					 "--quiet",    "--every-cycle", "--order" };
+					 "--quiet",    "--every-cycle", "--order", "--explain",
+					 "--what-if" };
 
 static bool take_value(const struct option *opt, const char *value, struct run_options *o,
 		       struct config *cfg, struct err *e)
 {
 	char set[512];
 
+	if (opt->member == offsetof(struct run_options, what_if)) {
+		o->what_if = x_realloc(o->what_if, (o->n_what_if + 1) * sizeof(*o->what_if));
+		o->what_if[o->n_what_if++] = value;
+		return true;
+	}
 	if (!opt->setting) {
 		*(const char **)(void *)((char *)o + opt->member) = value;
 		return true;
@@ -91,7 +98,7 @@ static bool unknown_option(const char *name, struct err *e)
 		e, NULL, 0,
 		"run: unknown option '%s'%s%s%s; allowed: -o DIR, --trace FILE, --set block.key=value, "
 		"--wave FILE.fst|FILE.vcd, --pcap FILE.pcapng, --timeline FILE.json, --until TIME, --seed N, "
-		"--quiet, --every-cycle, --order forward|reversed|shuffled",
+		"--quiet, --every-cycle, --order forward|reversed|shuffled, --explain, --what-if key=value,...",
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -103,6 +110,10 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 
 	if (strcmp(name, "--quiet") == 0) {
 		o->is_quiet = true;
+		return true;
+	}
+	if (strcmp(name, "--explain") == 0) {
+		o->is_explained = true;
 		return true;
 	}
 	if (strcmp(name, "--every-cycle") == 0) {
@@ -159,6 +170,11 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, struct conf
 		return err_set(e, NULL, 0,
 			       "run: which scenario? allowed: rnicsim run SCENARIO.ini [options]");
 	return config_read_file(cfg, o->scenario, e);
+}
+
+void run_options_free(struct run_options *o)
+{
+	free(o->what_if);
 }
 
 bool scenario_apply(struct config *cfg, const struct run_options *o, struct scenario *s,

@@ -14,7 +14,9 @@ struct run_options {
 	const char *dir;      /* -o: where summary.json, ops.csv, ... go; NULL = nowhere */
 	const char *trace;    /* --trace: instead of the scenario's */
 	const char *wave, *pcap, *timeline;
-	bool is_quiet;
+	const char **what_if; /* --what-if: lists of changes, n_what_if of them; owned */
+	uint32_t n_what_if;
+	bool is_quiet, is_explained;
 	bool every_cycle;
 	enum step_order order;
 };
@@ -29,10 +31,11 @@ extern const struct field scenario_fields[];
 
 /*
  * Parse argv into 'o' and settings of 'cfg' (--set, --seed, --until), and read the scenario file. False with 'e'
- * set.
+ * set. run_options_free() is due in any case.
  */
 bool run_options_parse(int argc, char **argv, struct run_options *o, struct config *cfg,
 		       struct err *e);
+void run_options_free(struct run_options *o);
 
 /*
  * Apply the [scenario] section; *trace_path (owned by the caller) is the trace to replay: --trace, or the

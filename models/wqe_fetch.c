@@ -109,6 +109,7 @@ static bool take_order(struct wqe_fetch *w)
 		.buf = pool_alloc(w->blocks),
 		.is_used = true,
 		.want = (uint32_t)min_u64(m->n_bb, w->prefetch),
+		.taken_ps = w->b.now_ps,
 	};
 	qpc_req_push(w->qpc_req, &(struct qpc_req){ .qpi = m->qpi, .tag = i });
 	chan_pop(w->fetch);
@@ -124,6 +125,7 @@ static void take_context(struct wqe_fetch *w)
 	if (!m)
 		return;
 	SIM_CHECK(m->tag < w->reads && w->slot[m->tag].order.qpi == m->qpi, w);
+	w->slot[m->tag].context_ps = w->b.now_ps;
 	qp_list_add(&w->sq_read, m->tag);
 	chan_pop(w->qpc_rsp);
 }
@@ -178,6 +180,7 @@ static void deliver(struct wqe_fetch *w, struct sq_slot *s, uint32_t n_bb)
 {
 	const struct qp_attr *qp = wqe_fetch_qp(w, s->order.qpi);
 	const uint8_t *p = (const uint8_t *)buf_data(w->b.sim, s->buf) + (size_t)s->done * WQE_BB;
+	struct oplog *log = ((const struct nic *)w->b.env)->oplog;
 	struct wqe m = {
 		.qpi = s->order.qpi,
 		.buf = pool_alloc(w->wqes_pool),
@@ -196,7 +199,9 @@ static void deliver(struct wqe_fetch *w, struct sq_slot *s, uint32_t n_bb)
 		m.is_inline = false;
 	}
 	w->malformed += m.opcode == WQE_OPCODE_BAD;
-	oplog_mark_once(((const struct nic *)w->b.env)->oplog, m.op, OP_FETCH, w->b.now_ps);
+	oplog_mark_once(log, m.op, OP_SCHED, s->taken_ps);
+	oplog_mark_once(log, m.op, OP_CONTEXT, s->context_ps);
+	oplog_mark_once(log, m.op, OP_FETCH, w->b.now_ps);
 	wqe_push(w->wqe, &m);
 	s->done += n_bb;
 	s->n_wqe++;

@@ -26,6 +26,7 @@ struct sq_slot {
 	uint32_t reads;       /* outstanding */
 	uint32_t done;        /* basic blocks decoded */
 	uint32_t bytes;
+	uint64_t taken_ps, context_ps; /* when the order came, when the context was there */
 	uint16_t n_wqe;
 	bool is_used;
 };

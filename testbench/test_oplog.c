@@ -185,8 +185,8 @@ static const char text_trace[] = "rnicsim-trace 1\nhost h0\nhost h1\nqp h0 q0 ty
 static void csv_holds_rows_and_sums(void)
 {
 	static const char want[] =
-		"h0,q0,5,3,SEND,100,SUCCESS,1000,1000,2000,2000,2000,2000,2000,2000,2000,"
-		"2000,2000,7000,6000,0,1000,0,0,0,0,0,0,0,0,5000\n";
+		"h0,q0,5,3,SEND,100,SUCCESS,1000,1000,1000,1000,2000,2000,2000,2000,2000,2000,2000,"
+		"2000,2000,2000,2000,2000,2000,7000,6000,0,0,0,1000,0,0,0,0,0,0,0,0,0,0,0,0,5000\n";
 	struct err e = { 0 };
 	struct trace *t =
 		trace_open(tb_write("oplog.trace", text_trace, sizeof(text_trace) - 1), &e);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_explain.c - `rnicsim run --explain` and `--what-if`: they name what limits a run, and change no result
+ */
+#include <CUnit/CUnit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "models/commands.h"
+#include "sim/units.h"
+#include "testbench/tb_file.h"
+
+#define MAX_ARGS 24u
+
+/* 48 WRITEs of 64 KiB, all in flight. */
+static const char stream[] =
+	"rnicsim-trace 1\n"
+	"host h0\n"
+	"host h1\n"
+	"mr h0 src va=0x10000000 len=64KiB access=lw fill=inc page=2MiB\n"
+	"mr h1 dst va=0x20000000 len=64KiB access=lw,rw fill=zero page=2MiB\n"
+	"qp h0 q0 type=RC peer=h1.q0 mtu=4096\n"
+	"qp h1 q0 type=RC peer=h0.q0 mtu=4096\n"
+	"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64KiB remote=dst:0 repeat=48\n";
+
+/* One small READ after the other. */
+static const char single[] =
+	"rnicsim-trace 1\n"
+	"host h0\n"
+	"host h1\n"
+	"mr h0 src va=0x10000000 len=64KiB access=lw fill=zero\n"
+	"mr h1 dst va=0x20000000 len=64KiB access=lw,rr fill=inc\n"
+	"qp h0 q0 type=RC peer=h1.q0\n"
+	"qp h1 q0 type=RC peer=h0.q0\n"
+	"post h0.q0 id=1 op=RDMA_READ sge=src:0:8 remote=dst:0 repeat=20 window=1\n";
+
+static const char ini[] = "[scenario]\ntrace = t.trace\n";
+
+/* `rnicsim run` of 'trace' with options 'args' in a process of its own: status, and what it printed. */
+struct printed {
+	int status;
+	char *out, *err;
+};
+
+static void child(char *args, const char *out, const char *err)
+{
+	char name[] = "run", scenario[512], *argv[MAX_ARGS] = { name, scenario }, *save = NULL;
+	struct err e = { 0 };
+	int argc = 2, status;
+
+	snprintf(scenario, sizeof(scenario), "%s", tb_path("t.ini"));
+	for (char *a = strtok_r(args, " ", &save); a; a = strtok_r(NULL, " ", &save))
+		argv[argc++] = a;
+	if (!freopen(out, "w", stdout) || !freopen(err, "w", stderr))
+		_exit(99);
+	status = cmd_run(argc, argv, &e);
+	if (e.is_set)
+		fprintf(stderr, "%s\n", e.text);
+	fflush(NULL);
+	_exit(status);
+}
+
+static struct printed run(const char *trace, const char *args)
+{
+	char *copy = x_strdup(args), *out = x_strdup(tb_path("out")),
+	     *err = x_strdup(tb_path("err"));
+	struct printed p;
+	int status;
+	pid_t pid;
+
+	tb_write("t.trace", trace, strlen(trace));
+	tb_write("t.ini", ini, sizeof(ini) - 1);
+	fflush(NULL);
+	pid = fork();
+	CU_ASSERT_FATAL(pid >= 0);
+	if (pid == 0)
+		child(copy, out, err);
+	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
+	p = (struct printed){ WIFEXITED(status) ? WEXITSTATUS(status) : -1, tb_read(out),
+			      tb_read(err) };
+	CU_ASSERT_FATAL(p.out && p.err);
+	free(copy);
+	free(out);
+	free(err);
+	return p;
+}
+
+static void release(struct printed *p)
+{
+	free(p->out);
+	free(p->err);
+}
+
+static bool says(const char *trace, const char *args, const char *text)
+{
+	struct printed p = run(trace, args);
+	bool is_there = p.status == 0 && strstr(p.out, text);
+
+	if (!is_there)
+		fprintf(stderr, "'%s' not in:\n%s%s\n", text, p.out, p.err);
+	release(&p);
+	return is_there;
+}
+
+static void explain_line_that_is_full_is_the_critical_resource(void)
+{
+	CU_ASSERT(says(stream, "--explain --set mac.rate=10Gbps",
+		       "critical resource: nic0.mac (tx_busy_ps)"));
+	CU_ASSERT(says(stream, "--explain --set mac.rate=10Gbps",
+		       "nic0.tx_port waits for nic0.mac to take its tx_pkt"));
+	CU_ASSERT(says(stream, "--explain --set mac.rate=10Gbps", "nic0.tx_port > nic0.mac\n"));
+}
+
+/* The cause moves, and so does the verdict. */
+static void explain_slot_that_is_narrow_is_the_critical_resource(void)
+{
+	struct printed p = run(stream, "--explain --set pcie_link.lanes=4 --set pcie_link.gen=1");
+
+	CU_ASSERT_EQUAL(p.status, 0);
+	CU_ASSERT(strstr(p.out, "critical resource: nic0.pcie_link (down_busy_ps)") ||
+		  strstr(p.out, "critical resource: nic1.pcie_link (up_busy_ps)"));
+	release(&p);
+}
+
+static void explain_single_requests_wait_for_latency(void)
+{
+	CU_ASSERT(says(single, "--explain", "no unit is the limit"));
+	CU_ASSERT(says(single, "--explain --set host0.host_mem.read_latency=5us",
+		       "most in fetch (WQE read from host memory)"));
+	CU_ASSERT(says(single, "--explain --set link0.length=2km",
+		       "most in remote (peer: executed, READ and ATOMIC: answered)"));
+}
+
+/* The number behind 'key' in a summary. */
+static unsigned long long number(const char *json, const char *key)
+{
+	const char *at = strstr(json, key);
+
+	CU_ASSERT_FATAL(at != NULL);
+	return strtoull(at + strlen(key) + 2, NULL, 10);
+}
+
+static char *summary_of(const char *trace, const char *option)
+{
+	char args[600], path[512], *text;
+	struct printed p;
+
+	snprintf(path, sizeof(path), "%s", tb_path("what"));
+	snprintf(args, sizeof(args), "-o %s %s", path, option);
+	p = run(trace, args);
+	CU_ASSERT_EQUAL(p.status, 0);
+	release(&p);
+	strcat(path, "/summary.json");
+	text = tb_read(path);
+	CU_ASSERT_FATAL(text != NULL);
+	return text;
+}
+
+/* A line of the table is what a run with --set gives. */
+static void what_if_line_is_the_run_with_that_setting(void)
+{
+	char *base = summary_of(single, ""), *cable = summary_of(single, "--set link0.length=200m");
+	double a = (double)number(base, "\"latency_mean_ps\"") / 1e6;
+	double b = (double)number(cable, "\"latency_mean_ps\"") / 1e6;
+	char line[256];
+
+	snprintf(line, sizeof(line), "\nlink0.length=200m %31d %7d %11.3f %+7.1f %%", 20, 0, b,
+		 (b / a - 1) * 100);
+	CU_ASSERT(b > a);
+	CU_ASSERT(says(single, "--what-if link0.length=200m,mac.rate=10Gbps", line));
+	snprintf(line, sizeof(line), "\nas it is %40d %7d %11.3f    +0.0 %%", 20, 0, a);
+	CU_ASSERT(says(single, "--what-if mac.rate=10Gbps+link0.length=1m", line));
+	free(base);
+	free(cable);
+}
+
+static void what_if_and_explain_change_no_result(void)
+{
+	char *plain = summary_of(stream, "");
+	char *looked = summary_of(stream, "--explain --what-if mac.rate=10Gbps");
+
+	CU_ASSERT_STRING_EQUAL(plain, looked);
+	free(plain);
+	free(looked);
+}
+
+static void what_if_that_cannot_be_is_refused_before_the_run(void)
+{
+	static const struct {
+		const char *list, *message;
+	} bad[] = {
+		{ "mac.rate=0", "--what-if" }, { "mac.rte=1Gbps", "rate" },
+		{ "mac.rate", "--what-if" },   { "mac.rate=1Gbps,", "--what-if" },
+		{ ",", "--what-if" },          { "mac.rate=1Gbps+", "--what-if" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		char args[128];
+		struct printed p;
+
+		snprintf(args, sizeof(args), "--what-if %s", bad[i].list);
+		p = run(single, args);
+		CU_ASSERT_EQUAL(p.status, 2);
+		CU_ASSERT_STRING_EQUAL(p.out, "");
+		CU_ASSERT(strstr(p.err, bad[i].message) != NULL);
+		release(&p);
+	}
+}
+
+CU_TestInfo test_explain_tests[] = {
+	{ "explain_line_that_is_full_is_the_critical_resource",
+	  explain_line_that_is_full_is_the_critical_resource },
+	{ "explain_slot_that_is_narrow_is_the_critical_resource",
+	  explain_slot_that_is_narrow_is_the_critical_resource },
+	{ "explain_single_requests_wait_for_latency", explain_single_requests_wait_for_latency },
+	{ "what_if_line_is_the_run_with_that_setting", what_if_line_is_the_run_with_that_setting },
+	{ "what_if_and_explain_change_no_result", what_if_and_explain_change_no_result },
+	{ "what_if_that_cannot_be_is_refused_before_the_run",
+	  what_if_that_cannot_be_is_refused_before_the_run },
+	CU_TEST_INFO_NULL
+};
