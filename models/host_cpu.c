@@ -10,6 +10,8 @@
  * that. An answer takes llc_latency, as the line comes from the last-level cache into which the NIC
  * wrote it.
  *
+ * A program may also wait for a byte to take a value (CPU_WATCH, one a QP): polled in the same way.
+ *
  * The event queue is watched like a CQ, but only when the NIC has written to MSIX_ADDR: then its
  * poll, if one waits, is answered irq_latency later.
  */
@@ -20,28 +22,92 @@
 
 /* ---- polls ---- */
 
-static bool is_valid_cqe(const struct host_mem *h, const struct watch *w)
+/* What poll 'w' waits for is there. */
+static bool is_there(const struct host_mem *h, const struct watch *w)
 {
 	const struct host *host = h->b.env;
 	const uint8_t *cqe = mem_at(host->mem, w->addr);
 
 	SIM_CHECK(cqe, h);
+	if (w->is_byte)
+		return *cqe == w->value;
 	return cqe[CQE_OP_OWN] >> 4 != CQE_INVALID && (cqe[CQE_OP_OWN] & 1) == w->owner;
+}
+
+/* Lists of polls are rings through their ends: watch 0, and one for bytes that are waited for. */
+static void link_behind(struct host_mem *h, uint32_t after, uint32_t i)
+{
+	struct watch *w = &h->watch[i];
+
+	w->prev = after;
+	w->next = h->watch[after].next;
+	h->watch[w->next].prev = i;
+	h->watch[after].next = i;
+}
+
+static void unlink_watch(struct host_mem *h, const struct watch *w)
+{
+	h->watch[w->prev].next = w->next;
+	h->watch[w->next].prev = w->prev;
+}
+
+static uint32_t bytes_end(const struct host_mem *h)
+{
+	return ((const struct host *)h->b.env)->nic->n_cq + 2;
+}
+
+uint32_t host_cpu_watches(const struct host_mem *h)
+{
+	return bytes_end(h) + 1 + ((const struct host *)h->b.env)->nic->n_qp;
+}
+
+void host_cpu_reset(struct host_mem *h)
+{
+	memset(h->watch, 0, host_cpu_watches(h) * sizeof(*h->watch));
+	h->watch[bytes_end(h)].prev = h->watch[bytes_end(h)].next = bytes_end(h);
 }
 
 /* Put poll 'i' into the list of answers, behind those that are not later. */
 static void answer_at(struct host_mem *h, uint32_t i, uint64_t ready_cyc)
 {
 	uint32_t after = h->watch[0].prev;
-	struct watch *w = &h->watch[i];
 
 	while (after && h->watch[after].ready_cyc > ready_cyc)
 		after = h->watch[after].prev;
-	w->ready_cyc = ready_cyc;
-	w->prev = after;
-	w->next = h->watch[after].next;
-	h->watch[w->next].prev = i;
-	h->watch[after].next = i;
+	h->watch[i].ready_cyc = ready_cyc;
+	link_behind(h, after, i);
+}
+
+/* The answer to a poll that waited comes at its next tick. */
+static void end_wait(struct host_mem *h, uint32_t i)
+{
+	struct watch *w = &h->watch[i];
+
+	w->is_waiting = false;
+	h->waiting--;
+	answer_at(h, i,
+		  w->since_cyc + align_up(h->b.cycle - w->since_cyc, h->poll_cyc) + h->llc_cyc);
+}
+
+/* A program waits for a byte to take a value. */
+static void watch_byte(struct host_mem *h, const struct cpu_req *r)
+{
+	uint32_t i = r->tag + 2; /* behind the end of their list */
+	struct watch *w = &h->watch[i];
+
+	SIM_CHECK(i > bytes_end(h) && !w->is_waiting, h);
+	w->addr = r->addr;
+	w->value = r->data[0];
+	w->is_byte = true;
+	w->since_cyc = h->b.cycle;
+	if (is_there(h, w)) {
+		answer_at(h, i, h->b.cycle + h->llc_cyc);
+		return;
+	}
+	w->is_waiting = true;
+	h->waiting++;
+	h->polls_waited++;
+	link_behind(h, bytes_end(h), i);
 }
 
 static void poll(struct host_mem *h, const struct cpu_req *r)
@@ -54,7 +120,7 @@ static void poll(struct host_mem *h, const struct cpu_req *r)
 	w->owner = r->owner;
 	w->since_cyc = h->b.cycle;
 	h->peeks += r->kind == CPU_PEEK;
-	if (r->kind == CPU_PEEK || is_valid_cqe(h, w)) {
+	if (r->kind == CPU_PEEK || is_there(h, w)) {
 		answer_at(h, r->tag + 1, h->b.cycle + h->llc_cyc);
 		return;
 	}
@@ -71,13 +137,17 @@ void host_cpu_landed(struct host_mem *h, uint64_t pa, uint32_t len)
 		uint32_t i = host->mem->frame_cq[f];
 		struct watch *w = &h->watch[i];
 
-		if (i == 0 || !w->is_waiting || !is_valid_cqe(h, w))
+		if (i && w->is_waiting && is_there(h, w))
+			end_wait(h, i);
+	}
+	for (uint32_t i = h->watch[bytes_end(h)].next, next; i != bytes_end(h); i = next) {
+		struct watch *w = &h->watch[i];
+
+		next = w->next;
+		if (w->addr < pa || w->addr >= pa + len || !is_there(h, w))
 			continue;
-		w->is_waiting = false;
-		h->waiting--;
-		answer_at(h, i,
-			  w->since_cyc + align_up(h->b.cycle - w->since_cyc, h->poll_cyc) +
-				  h->llc_cyc);
+		unlink_watch(h, w);
+		end_wait(h, i);
 	}
 }
 
@@ -96,7 +166,7 @@ void host_cpu_interrupt(struct host_mem *h)
 	struct watch *w = &h->watch[host->nic->n_cq + 1];
 
 	h->irqs++;
-	if (!w->is_waiting || !is_valid_cqe(h, w))
+	if (!w->is_waiting || !is_there(h, w))
 		return;
 	w->is_waiting = false;
 	h->waiting--;
@@ -108,16 +178,15 @@ uint64_t host_cpu_answer(struct host_mem *h)
 	const struct host *host = h->b.env;
 	uint32_t i = h->watch[0].next;
 	struct watch *w = &h->watch[i];
-	struct cpu_rsp rsp = { .tag = i - 1 };
+	struct cpu_rsp rsp = { .tag = i - 1 - w->is_byte };
 
 	if (i == 0 || w->ready_cyc > h->b.cycle)
 		return next_answer(h);
 	if (!chan_can_push(h->cpu_rsp))
 		return chan_stall(h->cpu_rsp);
-	memcpy(rsp.data, mem_at(host->mem, w->addr), CQE_BYTES);
+	memcpy(rsp.data, mem_at(host->mem, w->addr), w->is_byte ? 1 : CQE_BYTES);
 	cpu_rsp_push(h->cpu_rsp, &rsp);
-	h->watch[0].next = w->next;
-	h->watch[w->next].prev = 0;
+	unlink_watch(h, w);
 	h->polls++;
 	return next_answer(h);
 }
@@ -179,6 +248,9 @@ uint64_t host_cpu_serve(struct host_mem *h)
 		if (h->reg.n == h->reg.size)
 			return CYCLE_NEVER;
 		send_register(h, r);
+		break;
+	case CPU_WATCH:
+		watch_byte(h, r);
 		break;
 	default:
 		poll(h, r);

@@ -170,7 +170,7 @@ static void host_mem_build(struct block *b)
 	h->cpl.at = block_alloc(b, h->queue, sizeof(struct wait_tlp));
 	h->reg.at = block_alloc(b, h->mmio_buffers, sizeof(struct wait_tlp));
 	h->pool = pool_create(b, h->mmio_buffers, REG_BYTES);
-	h->watch = block_alloc(b, host->nic->n_cq + 2, sizeof(*h->watch));
+	h->watch = block_alloc(b, host_cpu_watches(h), sizeof(*h->watch));
 	h->read_cyc = block_cycles_of_ps(b, h->read_latency);
 	h->write_cyc = block_cycles_of_ps(b, h->write_latency);
 	h->mmio_cyc = block_cycles_of_ps(b, h->mmio_latency);
@@ -186,7 +186,7 @@ static void host_mem_reset(struct block *b)
 	const struct host *host = b->env;
 
 	h->serve.head = h->serve.n = h->cpl.head = h->cpl.n = h->reg.head = h->reg.n = 0;
-	memset(h->watch, 0, (host->nic->n_cq + 2) * sizeof(*h->watch));
+	host_cpu_reset(h);
 	h->cpu_free_cyc = 0;
 	h->waiting = h->tlps_inside = 0;
 }

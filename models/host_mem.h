@@ -26,7 +26,8 @@ struct wait_ring {
 struct watch {
 	uint64_t addr, since_cyc, ready_cyc;
 	uint32_t prev, next; /* list of polls to be answered, by ready_cyc; index + 1 */
-	bool owner, is_waiting;
+	bool owner, is_waiting, is_byte;
+	uint8_t value; /* of a byte that is waited for */
 };
 
 struct host_mem {
@@ -40,7 +41,7 @@ struct host_mem {
 	/* state */
 	struct wait_ring serve, cpl, reg;
 	struct pool *pool;
-	struct watch *watch; /* by CQ index + 1, then the event queue; 0: both ends of a list */
+	struct watch *watch; /* by CQ index + 1, the event queue, bytes by QP; 0: ends of a list */
 	uint64_t cpu_free_cyc;
 	/* the parameters, in cycles */
 	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
@@ -76,6 +77,10 @@ static inline void ring_drop(struct wait_ring *r)
 }
 
 /* ---- host_cpu.c ---- */
+
+/* How many watches there are, and their reset. */
+uint32_t host_cpu_watches(const struct host_mem *h);
+void host_cpu_reset(struct host_mem *h);
 
 /* Serve the CPU's next access. Returns when to look again. */
 uint64_t host_cpu_serve(struct host_mem *h);

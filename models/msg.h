@@ -30,8 +30,9 @@
  * CPU_COPY is a store whose 'len' bytes come from memory: from the physical address in data[0..7] (little-endian;
  * the range lies within one 4 KiB frame). Inline data are copied so, in program order, by the one place that
  * touches memory.
+ * CPU_WATCH is a poll that waits until one byte of memory has a value.
  */
-enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL, CPU_COPY, CPU_PEEK };
+enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL, CPU_COPY, CPU_PEEK, CPU_WATCH };
 enum tlp_kind { TLP_MWR, TLP_MRD, TLP_CPLD };
 
 /* What a transfer on the PCIe link is for; statistics are kept for each. */

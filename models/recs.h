@@ -46,6 +46,8 @@ struct rec {
 	bool is_inboxed; /* it is in its host's inbox */
 	bool is_ready;   /* start_ps is known */
 	bool is_parked;  /* a receive that waits for room */
+	bool is_stamped; /* the message's last byte becomes the post's number */
+	bool has_polled; /* the byte at poll_va has the value for the next post */
 	/* what */
 	uint8_t kind;   /* enum rec_kind (trace.h) */
 	uint8_t opcode; /* enum wr_opcode */
@@ -69,6 +71,9 @@ struct rec {
 	uint64_t raddr, compare_add, swap;
 	uint64_t repeat, done; /* posts wanted, made */
 	uint64_t window, stride, rstride;
+	uint32_t signal, batch; /* every so many-th is signaled, rings the doorbell */
+	uint64_t poll_va;       /* 0 = posts wait for no byte */
+	uint32_t lag;           /* the byte's value is the post's number less this */
 	uint64_t mem_va, mem_len;
 	uint8_t *mem_bytes; /* owned; NULL = mem_byte all over */
 	struct rec_seg *seg;

@@ -406,22 +406,24 @@ static bool post_early(struct system *s, uint32_t handle)
 {
 	struct rec *c = rec_at(&s->recs, handle);
 	struct host *h = &s->hosts[c->host];
-	struct cpu_list list = { .n = 0 };
 	struct sge sge[MAX_SGE];
 	struct recv_wr wr;
-	int err;
 
 	rec_recv_wr(c, sge, &wr);
-	err = verbs_check_recv(h, c->qpi, &wr);
-	if (err == ENOMEM)
-		return false;
-	if (err) {
-		system_outcome(s, c->ticket, OUTCOME_REFUSED, 0, NULL);
-	} else {
-		uint32_t op = rec_open_row(s, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), 0);
+	for (; c->done < c->repeat; c->done++) {
+		struct cpu_list list = { .n = 0 };
+		int err = verbs_check_recv(h, c->qpi, &wr);
 
-		verbs_post_recv(h, c->qpi, &wr, op, &list);
-		verbs_apply(h, &list);
+		if (err == ENOMEM)
+			return false;
+		if (err) {
+			system_outcome(s, c->ticket, OUTCOME_REFUSED, 0, NULL);
+		} else {
+			uint32_t op = rec_open_row(s, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), 0);
+
+			verbs_post_recv(h, c->qpi, &wr, op, &list);
+			verbs_apply(h, &list);
+		}
 	}
 	rec_free(&s->recs, handle, NULL);
 	return true;

@@ -116,7 +116,7 @@ static bool collect(struct trace *t, struct err *e)
 	int got = 0;
 
 	if (!first.is_regular)
-		return true;
+		return true; /* collected on the way */
 	ok = record_open(&tr->rec, t->path, e);
 	while (ok && (got = record_next_of(&tr->rec, names, e)) == 1)
 		ok = kinds[kind_of(t, e)].setup(t, e);
@@ -134,6 +134,19 @@ struct trace *trace_open(const char *path, struct err *e)
 	t->reader = x_calloc(1, sizeof(*t->reader));
 	if (record_open(&t->reader->rec, path, e) && read_header(t, e) && read_setup(t, e) &&
 	    collect(t, e))
+		return t;
+	trace_close(t);
+	return NULL;
+}
+
+struct trace *trace_open_text(const char *path, const char *text, size_t len, struct err *e)
+{
+	struct trace *t = x_calloc(1, sizeof(*t));
+
+	t->path = x_strdup(path);
+	t->reader = x_calloc(1, sizeof(*t->reader));
+	record_open_text(&t->reader->rec, path, text, len);
+	if (read_header(t, e) && read_setup(t, e))
 		return t;
 	trace_close(t);
 	return NULL;
@@ -209,8 +222,11 @@ void trace_record_init(struct trace_record *r)
 		.dest_qp = TRACE_NONE,
 		.bind_mr = TRACE_NONE,
 		.mw = TRACE_NONE,
+		.poll_mr = TRACE_NONE,
 		.repeat = 1,
 		.window = 1,
+		.signal = 1,
+		.batch = 1,
 	};
 
 	memcpy(r, &blank, offsetof(struct trace_record, after));

@@ -194,6 +194,10 @@ struct trace_record {
 	uint64_t repeat;                             /* 1 = once */
 	uint32_t window;                             /* in flight at most, of 'repeat' */
 	uint64_t stride, rstride;
+	uint32_t signal, batch; /* of 'repeat': every so many-th is signaled, rings the doorbell */
+	bool is_stamped;        /* the message's last byte becomes the post's number */
+	uint32_t poll_mr, lag;  /* spin on a byte until it is the post's number less lag */
+	uint64_t poll_off;      /* offset in poll_mr */
 	/* MEM */
 	uint64_t mem_off, mem_len; /* offset in 'mr' */
 	uint8_t mem_byte;          /* set:BYTE:LEN */
@@ -267,6 +271,9 @@ struct trace {
  */
 struct trace *trace_open(const char *path, struct err *e);
 void trace_close(struct trace *t);
+
+/* The same from text in memory, which is copied; 'path' is what messages call it. */
+struct trace *trace_open_text(const char *path, const char *text, size_t len, struct err *e);
 
 /*
  * The next record of the stream into *r: 1 = there is one (release it with trace_record_release),

@@ -205,6 +205,22 @@ static bool call_bind(const struct record_field *f, const char *text, void *obj,
 	       *p == '\0';
 }
 
+static bool call_poll(const struct record_field *f, const char *text, void *obj, void *ctx,
+		      char *why)
+{
+	struct trace_record *r = obj;
+	const struct trace *t = ctx;
+	const char *p = text;
+
+	(void)f;
+	if (!trace_take_mr_at(t, &p, r->host, &r->poll_mr, &r->poll_off, why) || *p)
+		return false;
+	if (r->poll_off < t->mrs[r->poll_mr].len)
+		return true;
+	snprintf(why, RECORD_WHY, "there is no byte at the end of MR %s", t->mrs[r->poll_mr].name);
+	return false;
+}
+
 /* ---- post ---- */
 
 #define T struct trace_record
@@ -233,7 +249,12 @@ enum {
 	P_REPEAT,
 	P_WINDOW,
 	P_STRIDE,
-	P_RSTRIDE
+	P_RSTRIDE,
+	P_SIGNAL,
+	P_BATCH,
+	P_STAMP,
+	P_POLL,
+	P_LAG
 };
 #define BIT(x) (1u << (x))
 static const struct record_field post_fields[] = {
@@ -264,12 +285,18 @@ static const struct record_field post_fields[] = {
 	[P_WINDOW] = RECORD_ROW_NUMBER(T, window, "window", 1, 1, UINT32_MAX, 0),
 	[P_STRIDE] = RECORD_ROW_SIZE(T, stride, "stride", 0, 0, UINT64_MAX, 0),
 	[P_RSTRIDE] = RECORD_ROW_SIZE(T, rstride, "rstride", 0, 0, UINT64_MAX, 0),
+	[P_SIGNAL] = RECORD_ROW_NUMBER(T, signal, "signal", 1, 1, UINT32_MAX, 0),
+	[P_BATCH] = RECORD_ROW_NUMBER(T, batch, "batch", 1, 1, UINT32_MAX, 0),
+	[P_STAMP] = RECORD_ROW_BOOL(T, is_stamped, "stamp", 0, 0),
+	[P_POLL] = RECORD_ROW_CALL("poll", call_poll, "must be MR:OFFSET", 0),
+	[P_LAG] = RECORD_ROW_NUMBER(T, lag, "lag", 0, 0, UINT8_MAX, 0),
 };
 const struct record_kind trace_post_kind = { "post", post_fields, ARRAY_LEN(post_fields) };
 
 #define ALWAYS \
 	(BIT(P_QP) | BIT(P_ID) | BIT(P_OP) | BIT(P_FLAGS) | BIT(P_AT) | BIT(P_AFTER) | \
-	 BIT(P_DELAY) | BIT(P_WRID) | BIT(P_REPEAT) | BIT(P_WINDOW))
+	 BIT(P_DELAY) | BIT(P_WRID) | BIT(P_REPEAT) | BIT(P_WINDOW) | BIT(P_SIGNAL) | \
+	 BIT(P_BATCH) | BIT(P_STAMP) | BIT(P_POLL) | BIT(P_LAG))
 #define LOCAL (BIT(P_SGE) | BIT(P_STRIDE))
 #define UD_KEYS (BIT(P_DEST) | BIT(P_QKEY))
 
@@ -350,6 +377,26 @@ static bool take_id(struct trace *t, const struct trace_record *r, struct err *e
 	return true;
 }
 
+static bool check_repeat(const struct record_reader *rec, const struct trace_record *r,
+			 uint64_t given, struct err *e)
+{
+	if (given & (BIT(P_WINDOW) | BIT(P_SIGNAL) | BIT(P_BATCH)) && !(given & BIT(P_REPEAT)))
+		return record_err(rec, e,
+				  "window=, signal= and batch= have a meaning with repeat= only");
+	if (r->signal > r->window || r->batch > r->window)
+		return record_err(rec, e,
+				  "signal=%u, batch=%u: nothing would make room in a window of %u; "
+				  "allowed: up to window=",
+				  r->signal, r->batch, r->window);
+	if (given & BIT(P_LAG) && !(given & BIT(P_POLL)))
+		return record_err(rec, e, "lag= has a meaning with poll= only");
+	if (r->is_stamped && (r->n_sge == 0 || r->sge[r->n_sge - 1].mr == TRACE_NONE ||
+			      r->sge[r->n_sge - 1].len == 0))
+		return record_err(rec, e,
+				  "stamp=yes wants a last segment in an MR that is not empty");
+	return true;
+}
+
 bool trace_read_post(struct trace *t, struct trace_record *r, struct err *e)
 {
 	const struct record_reader *rec = &t->reader->rec;
@@ -366,8 +413,8 @@ bool trace_read_post(struct trace *t, struct trace_record *r, struct err *e)
 	f = r->flags;
 	if ((f & 3) == 3)
 		return record_err(rec, e, "flags=: signaled and unsignaled exclude each other");
-	if (given & BIT(P_WINDOW) && !(given & BIT(P_REPEAT)))
-		return record_err(rec, e, "window= has a meaning with repeat= only");
+	if (!check_repeat(rec, r, given, e))
+		return false;
 	/*
 	 * names in the order of flag_names: bit 1 = unsignaled, then solicited, fence, inline, more
 	 * as WR_*
@@ -384,7 +431,7 @@ bool trace_read_post(struct trace *t, struct trace_record *r, struct err *e)
 
 /* ---- recv ---- */
 
-enum { R_QP, R_ID, R_SGE, R_AT, R_AFTER, R_DELAY, R_WRID };
+enum { R_QP, R_ID, R_SGE, R_AT, R_AFTER, R_DELAY, R_WRID, R_REPEAT };
 static const struct record_field recv_fields[] = {
 	[R_QP] = RECORD_ROW_CALL("HOST.QP or HOST.SRQ", trace_call_qp_or_srq,
 				 "must be HOST.QP or HOST.SRQ", RECORD_PLACE | RECORD_REQUIRED),
@@ -393,6 +440,7 @@ static const struct record_field recv_fields[] = {
 				  "must be a list of MR:OFFSET:LEN or va:ADDR:lkey:KEY:LEN", 0),
 	[R_AT] = TRACE_ROWS_WHEN,
 	[R_WRID] = RECORD_ROW_NUMBER(T, wr_id, "wrid", 0, 0, UINT64_MAX, 0),
+	[R_REPEAT] = RECORD_ROW_NUMBER(T, repeat, "repeat", 1, 1, UINT32_MAX, 0),
 };
 const struct record_kind trace_recv_kind = { "recv", recv_fields, ARRAY_LEN(recv_fields) };
 

@@ -261,7 +261,9 @@ static uint64_t run_core(struct workload *w, struct host *h)
 		return workload_push_cmd(w);
 	rsp = cpu_rsp_peek(w->cpu_rsp);
 	if (rsp) {
-		if (rsp->tag == verbs_eq_tag(h) || !verbs_peeked(h, rsp->tag, rsp->data))
+		if (rsp->tag > verbs_eq_tag(h))
+			workload_byte_seen(w, h, rsp->tag - workload_byte_tag(h, 0));
+		else if (rsp->tag == verbs_eq_tag(h) || !verbs_peeked(h, rsp->tag, rsp->data))
 			workload_take_event(w, h, rsp);
 		else
 			take_completion(w, h, rsp);

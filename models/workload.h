@@ -71,6 +71,16 @@ void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi);
 /* Run a record that was taken from the ready ones. */
 void workload_run(struct workload *w, struct host *h, uint32_t handle);
 
+/*
+ * The answers to polls of a byte (poll=) have tags of their own, behind that of the event queue:
+ * one a QP. The first post of QP 'qpi' may go on.
+ */
+static inline uint32_t workload_byte_tag(const struct host *h, uint32_t qpi)
+{
+	return verbs_eq_tag(h) + 1 + qpi;
+}
+void workload_byte_seen(struct workload *w, struct host *h, uint32_t qpi);
+
 /* A receive is to be posted as soon as there is room, behind those that wait for it already. */
 void workload_park(struct workload *w, struct host *h, uint32_t handle);
 

@@ -3,6 +3,7 @@
  * workload_post.c - the calls that the CPU makes for a record: posts, receives, stores,
  * deregistration
  */
+#include "models/cpu_list.h"
 #include "models/workload.h"
 
 #define STORE_BYTES 64u
@@ -37,21 +38,64 @@ static void block_post(struct workload *w, struct host *h, uint32_t qpi)
 	}
 }
 
+/* The core spins on the byte that tells that it is the post's turn (poll=). */
+static void watch_byte(struct workload *w, struct host *h, const struct rec *c)
+{
+	struct cpu_req *q =
+		append(new_list(w), CPU_WATCH, space_pa(h->space, c->poll_va, NULL), 1, OP_NONE);
+
+	memset(q->data, 0, sizeof(q->data));
+	q->data[0] = (uint8_t)(c->done + 1 - c->lag);
+	q->tag = workload_byte_tag(h, c->qpi);
+	spend(w, 1);
+}
+
+void workload_byte_seen(struct workload *w, struct host *h, uint32_t qpi)
+{
+	struct recs *r = &h->system->recs;
+	uint32_t handle = w->wq[qpi].head;
+
+	rec_at(r, handle)->has_polled = true;
+	ready_push(r, &w->ready, handle);
+	spend(w, 1);
+}
+
+/* The post's number becomes the last byte of its message (stamp=). */
+static void stamp(struct host *h, const struct rec *c, const struct sge *last, struct cpu_list *l)
+{
+	uint64_t pa = space_pa(h->space, last->addr + last->len - 1, NULL);
+
+	append_store(l, pa, &(uint8_t){ (uint8_t)(c->done + 1) }, 1, OP_NONE);
+}
+
+/* A batch starts when all of it has room in the window. */
+static bool has_window(const struct recs *r, const struct rec *c)
+{
+	uint64_t in_flight = c->done - (c->repeat - r->tickets[c->ticket].left);
+	uint64_t n = c->done % c->batch ? 1 : min_u64(c->batch, c->repeat - c->done);
+
+	return in_flight + n <= c->window;
+}
+
 static void run_post(struct workload *w, struct host *h, uint32_t handle)
 {
 	struct recs *r = &h->system->recs;
 	struct rec *c = rec_at(r, handle);
-	uint64_t in_flight = c->done - (c->repeat - r->tickets[c->ticket].left);
 	struct sge sge[MAX_SGE];
 	struct send_wr wr;
 	int err;
 
+	if (c->poll_va && !c->has_polled) {
+		watch_byte(w, h, c);
+		return;
+	}
 	rec_send_wr(h->system, c, sge, &wr);
 	err = verbs_check_send(h, c->qpi, &wr);
-	if (in_flight >= c->window || err == ENOMEM) {
+	if (!has_window(r, c) || err == ENOMEM) {
 		block_post(w, h, c->qpi);
 		return;
 	}
+	c->has_polled = false;
 	spend(w, w->post_cyc);
 	if (err) {
 		refuse(w, h, c);
@@ -59,7 +103,10 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge),
 					   w->b.now_ps);
 
-		verbs_post_send(h, c->qpi, &wr, op, new_list(w));
+		new_list(w);
+		if (c->is_stamped)
+			stamp(h, c, &sge[wr.n_sge - 1], w->list);
+		verbs_post_send(h, c->qpi, &wr, op, w->list);
 		workload_want_poll(w, h, h->nic->qp[c->qpi].scq);
 		if (c->opcode == WR_BIND_MW)
 			h->system->mws[c->mw].mr = c->mr;
@@ -143,8 +190,10 @@ static void run_queued_recv(struct workload *w, struct host *h, uint32_t handle)
 	q->is_parked_ready = false;
 	if (!run_recv(w, h, c))
 		return;
-	q->parked = c->next;
-	rec_free(r, handle, &w->b);
+	if (++c->done == c->repeat) {
+		q->parked = c->next;
+		rec_free(r, handle, &w->b);
+	}
 	workload_unpark(w, h, q);
 }
 

@@ -41,6 +41,16 @@ bool record_open(struct record_reader *r, const char *path, struct err *e)
 	return true;
 }
 
+void record_open_text(struct record_reader *r, const char *path, const char *text, size_t len)
+{
+	memset(r, 0, sizeof(*r));
+	r->path = x_strdup(path);
+	r->cap = r->end = len;
+	r->buf = x_calloc(1, len + 1);
+	memcpy(r->buf, text, len);
+	r->is_end = true;
+}
+
 void record_close(struct record_reader *r)
 {
 	if (r->gz)

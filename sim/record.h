@@ -135,6 +135,8 @@ struct record_reader {
 
 /* Open 'path' ("-" = standard input). False with 'e' set when it cannot be opened. */
 bool record_open(struct record_reader *r, const char *path, struct err *e);
+/* Read 'len' bytes of text, copied, as a file would be; 'path' is what messages call it. */
+void record_open_text(struct record_reader *r, const char *path, const char *text, size_t len);
 void record_close(struct record_reader *r);
 
 /*
