@@ -16,7 +16,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CPPFLAGS += -I. -D_GNU_SOURCE -MMD -MP
 CFLAGS += -std=gnu11 -g $(WARN) -Wstrict-prototypes
 CXXFLAGS += -std=c++17 -g $(WARN)
-LDLIBS := -linih -lz -ldeflate -ljansson -lpthread
+LDLIBS := -linih -lz -ldeflate -ljansson -lpthread -lm
 OPT := -O3 -fno-plt
 SAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 

@@ -9,5 +9,6 @@
 #include "sim/command.h"
 
 int cmd_run(int argc, char **argv, struct err *e);
+int cmd_perf(int argc, char **argv, struct err *e);
 
 #endif

@@ -42,5 +42,16 @@ static const struct command trace_command = {
 	.run = cmd_trace,
 };
 
-const struct command *const command_list[] = { &run_command, &trace_command, &describe_command,
-					       NULL };
+static const struct command perf_command = {
+	.name = "perf",
+	.usage =
+		"{write,read,send,atomic}_{lat,bw} [-s SIZE | -a] [-n ITERS] [-q QPS] [-t DEPTH] [-I INLINE] "
+		"[-m MTU] [-Q CQ-MOD] [-l LIST] [-o OUTS] [-b] [-c RC|UC|UD] [-u TIMEOUT] [-A ATOMIC] "
+		"[--report_gbits] [--use_hugepages] [--nic PROFILE] [--set block.key=value]... [--seed N] "
+		"[--out DIR]",
+	.doc = "perftest's benchmarks (ib_write_lat, ib_write_bw, ...) on two simulated hosts",
+	.run = cmd_perf,
+};
+
+const struct command *const command_list[] = { &run_command, &trace_command, &perf_command,
+					       &describe_command, NULL };

@@ -2,12 +2,10 @@
 /*
  * run_cmd.c - `rnicsim run`: build the scenario, attach what looks at it, run, report
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 #include "models/scenario.h"
 #include "models/what_if.h"
 #include "sim/evlog.h"
+#include "sim/outfile.h"
 #include "sim/wave.h"
 
 /* One run, from its command line to its files. */
@@ -47,28 +46,6 @@ static double seconds_since(const struct timespec *t0)
 
 /* ---- set-up ---- */
 
-static bool make_dir(const char *path, struct err *e)
-{
-	char *p = x_strdup(path);
-	bool ok = true;
-
-	for (char *s = p + 1; ok; s++) {
-		char c = *s;
-
-		if (c != '/' && c != '\0')
-			continue;
-		*s = '\0';
-		if (mkdir(p, 0777) != 0 && errno != EEXIST)
-			ok = err_set(e, NULL, 0, "-o %s: cannot make the folder: %s", path,
-				     strerror(errno));
-		*s = c;
-		if (c == '\0')
-			break;
-	}
-	free(p);
-	return ok;
-}
-
 static bool attach_capture(struct run *u, struct err *e)
 {
 	if (!u->opt.pcap)
@@ -97,7 +74,7 @@ static bool attach(struct run *u, struct err *e)
 	u->r.stall_ps = u->sc.stall;
 	s->order = u->opt.order;
 	s->every_cycle = u->opt.every_cycle;
-	if (u->opt.dir && !make_dir(u->opt.dir, e))
+	if (u->opt.dir && !outfile_make_dir(u->opt.dir, "-o", e))
 		return false;
 	if (!attach_capture(u, e))
 		return false;

@@ -71,3 +71,25 @@ void outfile_abort(struct outfile *o)
 		remove(o->tmp);
 	outfile_free(o);
 }
+
+bool outfile_make_dir(const char *path, const char *option, struct err *e)
+{
+	char *p = x_strdup(path);
+	bool ok = true;
+
+	for (char *s = p + 1; ok; s++) {
+		char c = *s;
+
+		if (c != '/' && c != '\0')
+			continue;
+		*s = '\0';
+		if (mkdir(p, 0777) != 0 && errno != EEXIST)
+			ok = err_set(e, NULL, 0, "%s %s: cannot make the folder: %s", option, path,
+				     strerror(errno));
+		*s = c;
+		if (c == '\0')
+			break;
+	}
+	free(p);
+	return ok;
+}

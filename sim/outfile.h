@@ -29,6 +29,12 @@ bool outfile_commit(struct outfile *o, struct err *e);
 /* Close and remove. Harmless when nothing is open. */
 void outfile_abort(struct outfile *o);
 
+/*
+ * Make the folder 'path' and those above it, as far as they are not there. 'option' is what asked
+ * for it, for messages. False with 'e' set.
+ */
+bool outfile_make_dir(const char *path, const char *option, struct err *e);
+
 #ifdef __cplusplus
 }
 #endif
