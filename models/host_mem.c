@@ -162,7 +162,6 @@ static uint64_t host_mem_step(struct block *b)
 static void host_mem_build(struct block *b)
 {
 	struct host_mem *h = (struct host_mem *)b;
-	const struct host *host = b->env;
 
 	h->serve.size = h->cpl.size = h->queue;
 	h->reg.size = h->mmio_buffers;
@@ -183,7 +182,6 @@ static void host_mem_build(struct block *b)
 static void host_mem_reset(struct block *b)
 {
 	struct host_mem *h = (struct host_mem *)b;
-	const struct host *host = b->env;
 
 	h->serve.head = h->serve.n = h->cpl.head = h->cpl.n = h->reg.head = h->reg.n = 0;
 	host_cpu_reset(h);

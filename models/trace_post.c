@@ -382,7 +382,7 @@ static bool check_repeat(const struct record_reader *rec, const struct trace_rec
 {
 	if (given & (BIT(P_WINDOW) | BIT(P_SIGNAL) | BIT(P_BATCH)) && !(given & BIT(P_REPEAT)))
 		return record_err(rec, e,
-				  "window=, signal= and batch= have a meaning with repeat= only");
+				  "window=, signal=, batch= have a meaning with repeat= only");
 	if (r->signal > r->window || r->batch > r->window)
 		return record_err(rec, e,
 				  "signal=%u, batch=%u: nothing would make room in a window of %u; "
