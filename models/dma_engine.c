@@ -346,6 +346,7 @@ static void send(struct dma_engine *d, uint32_t q)
 		.kind = c->req.is_write ? TLP_MWR : TLP_MRD,
 		.cls = c->req.cls,
 		.op = c->req.op,
+		.ready_ps = domain_edge(d->b.dom, d->b.cycle + 1),
 	};
 
 	occupy(d, c, n);

@@ -129,6 +129,7 @@ static bool send_down(struct host_mem *h)
 	const struct wait_tlp *c = ring_head(&h->cpl), *r = ring_head(&h->reg);
 	struct wait_ring *from = !c || (r && r->ready_cyc <= c->ready_cyc) ? &h->reg : &h->cpl;
 	const struct wait_tlp *w = ring_head(from);
+	struct tlp t;
 
 	if (!w || w->ready_cyc > h->b.cycle)
 		return true;
@@ -136,7 +137,9 @@ static bool send_down(struct host_mem *h)
 		chan_stall(h->down);
 		return false;
 	}
-	tlp_push(h->down, &w->tlp);
+	t = w->tlp;
+	t.ready_ps = domain_edge(h->b.dom, h->b.cycle + 1);
+	tlp_push(h->down, &t);
 	ring_drop(from);
 	return true;
 }

@@ -5,15 +5,20 @@
  * Modelled: lane rate and encoding of generations 1 to 6, the share that flow-control and ACK DLLPs
  * leave, the header and framing bytes of every TLP, cuts of writes at the maximum payload size and
  * of completions at the read completion boundary, exact serialisation (fractions of a picosecond
- * are carried on), and propagation. A train of TLPs is one message: it arrives with its last byte.
- * Not modelled: replays, power states, ECRC, flow-control credits (may_enter() is the place where a
- * TLP would wait for them).
+ * are carried on), and propagation; header and data credits of posted requests, non-posted requests
+ * and completions, given back by UpdateFCs when the block behind the receiver has taken the TLPs;
+ * the ordering rules between the classes (pcie_tx.h). A train of TLPs is one message: it arrives with its last
+ * byte; one for which there are too few credits arrives in parts. Not modelled: replays, power states, ECRC,
+ * non-posted data credits and a root's completion credits (no TLP here needs one).
+ *
+ * Waiting is measured from when a train is behind the register in front of the transmitter to its
+ * first byte on the link, and charged, for every class of traffic, to what keeps the first train
+ * of its queue: posted trains that must go first (ordering), credits, or the lane (link).
  *
  * Sources: PCI Express Base Specification; pcie-bench (SIGCOMM 2018) for header bytes and the DLLP
- * share. Order: completions, and registers written by the CPU, leave by ports of their own, each in
- * order.
+ * share. Completions, and registers written by the CPU, leave by ports of their own, each in order.
  */
-#include "models/msg.h"
+#include "models/pcie_tx.h"
 
 #define EFFICIENCY_ONE 10000u
 
@@ -32,46 +37,32 @@ static const struct {
 static const char *const gen_names[] = { "1", "2", "3", "4", "5", "6", NULL };
 static const char *const lane_names[] = { "1", "2", "4", "8", "16", NULL };
 
-/* A delay line: trains on the way, in order of arrival. */
-struct line {
-	struct flight {
-		struct tlp tlp;
-		uint64_t arrive_cyc;
-	} * at;
-	uint32_t head, n;
-	uint64_t due_cyc; /* arrival of the first, CYCLE_NEVER when there is none */
-};
-
-/*
- * The transmitter of one direction: busy until busy_ps + busy_frac / byte_den, which lies before the end
- * of free_cyc.
- */
-struct lane {
-	uint64_t busy_ps, busy_frac;
-	uint64_t free_cyc;
-};
-
 #define CLASSES(X) \
 	X(doorbell) \
 	X(wqe) \
 	X(rq_wqe) \
 	X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe) X(event)
 
+/* The causes of waiting, in the order of enum tx_cause. */
+#define WAITS(dir, c) \
+	uint64_t dir##_wait_##c##_ordering_ps, dir##_wait_##c##_credit_ps, dir##_wait_##c##_link_ps;
+
 struct pcie_link {
 	struct block b;
 	/* parameters */
-	uint32_t gen, lanes, efficiency, mps, rcb, hdr_req, hdr_cpl, depth;
-	uint64_t latency;
+	uint32_t gen, lanes, efficiency, mps, rcb, hdr_req, hdr_cpl, depth, tx_queue;
+	uint32_t root_ph, root_pd, root_nph, dev_ph, dev_pd, dev_cplh, dev_cpld;
+	uint64_t latency, fc_latency, fc_interval;
+	bool relaxed_ordering;
 	/* ports */
 	struct chan *up_in, *down_in, *up_out, *down_cpl, *mmio;
 	/* state */
-	struct line up, cpl, reg;
-	struct lane up_lane, down_lane;
-	uint64_t byte_num, byte_den; /* ps for a byte on the whole link, as a fraction */
+	struct pcie_tx up, down;
+	struct tx_line to_host, cpl, reg;
 	uint32_t up_flying, down_flying;
 	/* statistics: bytes on the link, headers included */
 	uint64_t up_mwr, up_mrd, down_mwr, down_cpld; /* TLPs */
-	uint64_t up_busy_ps, down_busy_ps;
+	uint64_t up_busy_ps, down_busy_ps, up_parts, down_parts;
 	union {
 		uint64_t up_cls[DMA_CLS_COUNT];
 		struct {
@@ -88,7 +79,33 @@ struct pcie_link {
 #undef X
 		};
 	};
+	union {
+		uint64_t up_wait[DMA_CLS_COUNT][TX_CAUSES];
+		struct {
+#define X(c) WAITS(up, c)
+			CLASSES(X)
+#undef X
+		};
+	};
+	union {
+		uint64_t down_wait[DMA_CLS_COUNT][TX_CAUSES];
+		struct {
+#define X(c) WAITS(down, c)
+			CLASSES(X)
+#undef X
+		};
+	};
 };
+
+#define WAIT_STATS(dir, c, d) \
+	STAT(T, dir##_wait_##c##_ordering_ps, "ps", \
+	     "waiting for posted requests that go first, " d), \
+		STAT(T, dir##_wait_##c##_credit_ps, "ps", "waiting for credits, " d), \
+		STAT(T, dir##_wait_##c##_link_ps, "ps", "waiting for the lane, " d),
+
+#define CREDITS \
+	"documented: a few tens of headers a class in hosts (pcie-bench), 16 B data units; the number declared"
+#define ENDPOINT_CPL "documented: infinite for an endpoint (PCI Express Base, 2.6.1)"
 
 #define T struct pcie_link
 static const struct field pcie_link_fields[] = {
@@ -110,7 +127,33 @@ static const struct field pcie_link_fields[] = {
 	PARAM_TIME(T, latency, 100 * PS_PER_NS, 1, PS_PER_MS,
 		   "last byte sent to last byte in the other end's queue",
 		   "fitted: pcie-bench, 8 B DMA read of 453 ns with 200 ns in the host"),
-	PARAM(T, depth, 512, 2, 65536, "TLP", "trains on the way in a direction", "declared"),
+	PARAM_TIME(T, fc_latency, 100 * PS_PER_NS, 1, PS_PER_MS,
+		   "buffer of the receiver empty to its credits at the transmitter",
+		   "fitted: the way of a TLP, see latency"),
+	PARAM_TIME(T, fc_interval, 0, 0, 30 * PS_PER_US,
+		   "between two UpdateFCs of a class at least; 0 = one for every train taken",
+		   "documented: at most 30 us (PCI Express Base, 2.6.1.2); 0 declared"),
+	PARAM(T, root_ph, 64, 0, FC_MAX_HDR, "credit",
+	      "posted headers that the root complex takes; 0 = infinite", CREDITS),
+	PARAM(T, root_pd, 1024, 0, FC_MAX_DATA, "16 B",
+	      "posted data that the root complex takes, but no less than mps; 0 = infinite",
+	      CREDITS),
+	PARAM(T, root_nph, 64, 0, FC_MAX_HDR, "credit",
+	      "non-posted headers that the root complex takes; 0 = infinite", CREDITS),
+	PARAM(T, dev_ph, 32, 0, FC_MAX_HDR, "credit",
+	      "posted headers that the device takes; 0 = infinite", CREDITS),
+	PARAM(T, dev_pd, 128, 0, FC_MAX_DATA, "16 B",
+	      "posted data that the device takes, but no less than mps; 0 = infinite", CREDITS),
+	PARAM(T, dev_cplh, 0, 0, FC_MAX_HDR, "credit",
+	      "completion headers that the device takes; 0 = infinite", ENDPOINT_CPL),
+	PARAM(T, dev_cpld, 0, 0, FC_MAX_DATA, "16 B",
+	      "completion data that the device takes, but no less than mps; 0 = infinite",
+	      ENDPOINT_CPL),
+	PARAM_BOOL(T, relaxed_ordering, 0, "completions may pass posted requests",
+		   "documented: PCI Express Base, 2.4.1; off unless a device sets the bit"),
+	PARAM(T, tx_queue, 16, 1, 1024, "TLP", "trains of a class that wait at a transmitter",
+	      "declared"),
+	PARAM(T, depth, 512, 2, 65536, "TLP", "trains on the way to a port", "declared"),
 	PORT_IN(T, up_in, tlp, "from the device"),
 	PORT_IN(T, down_in, tlp, "from the host"),
 	PORT_OUT(T, up_out, tlp, "to the host"),
@@ -122,184 +165,111 @@ static const struct field pcie_link_fields[] = {
 	STAT(T, down_cpld, "TLP", "completions with data"),
 	STAT(T, up_busy_ps, "ps", "time the device's transmitter was busy"),
 	STAT(T, down_busy_ps, "ps", "time the host's transmitter was busy"),
+	STAT(T, up_parts, "TLP",
+	     "trains of the device of which a part was sent for want of credits"),
+	STAT(T, down_parts, "TLP",
+	     "trains of the host of which a part was sent for want of credits"),
 #define X(c) STAT(T, up_##c##_b, "B", "on the link to the host, class " #c),
 	CLASSES(X)
 #undef X
 #define X(c) STAT(T, down_##c##_b, "B", "on the link to the device, class " #c),
 		CLASSES(X)
 #undef X
-			SIGNAL(T, up_flying, 16, "trains on the way to the host"),
+#define X(c) WAIT_STATS(up, c, "to the host, class " #c)
+			CLASSES(X)
+#undef X
+#define X(c) WAIT_STATS(down, c, "to the device, class " #c)
+				CLASSES(X)
+#undef X
+					SIGNAL(T, up_flying, 16, "trains on the way to the host"),
 	SIGNAL(T, down_flying, 16, "trains on the way to the device"),
 	FIELDS_END
 };
 #undef T
-
-/* TLPs in a train. Completions: the first ends at a boundary, those behind are full. */
-static uint64_t tlps_of(const struct pcie_link *l, const struct tlp *t)
-{
-	switch (t->kind) {
-	case TLP_MWR:
-		return ceil_div(t->len, l->mps);
-	case TLP_MRD:
-		/* the device asks for no more than its maximum read request at once */
-		return 1;
-	default:
-		return ceil_div(t->addr % l->rcb + t->len, l->mps);
-	}
-}
-
-static uint64_t bytes_of(const struct pcie_link *l, const struct tlp *t, uint64_t tlps)
-{
-	switch (t->kind) {
-	case TLP_MWR:
-		return t->len + tlps * l->hdr_req;
-	case TLP_MRD:
-		return tlps * l->hdr_req;
-	default:
-		return t->len + tlps * l->hdr_cpl;
-	}
-}
-
-/*
- * A train may start in this cycle: the one before it ends before the next edge and the line has
- * room. (Credits of the receiver would be asked for here.)
- */
-static bool may_enter(const struct pcie_link *l, const struct lane *tx, const struct line *to)
-{
-	return to->n < l->depth && tx->free_cyc <= l->b.cycle;
-}
-
-/* Send the head of 'from': occupy the transmitter, put the train on the line. Returns its bytes. */
-static uint64_t enter(struct pcie_link *l, struct chan *from, struct lane *tx, struct line *to,
-		      uint64_t *tlps)
-{
-	const struct tlp *t = tlp_peek(from);
-	uint64_t n = tlps_of(l, t), bytes = bytes_of(l, t, n), frac;
-	uint32_t end = to->head + to->n;
-	struct flight *f = &to->at[end < l->depth ? end : end - l->depth];
-
-	if (tx->busy_ps < l->b.now_ps) {
-		tx->busy_ps = l->b.now_ps;
-		tx->busy_frac = 0;
-	}
-	frac = tx->busy_frac + bytes * l->byte_num;
-	tx->busy_ps += frac / l->byte_den;
-	tx->busy_frac = frac % l->byte_den;
-	tx->free_cyc = domain_cycle_at(l->b.dom, tx->busy_ps + 1) - 1;
-	f->tlp = *t;
-	f->arrive_cyc = domain_cycle_at(l->b.dom, tx->busy_ps + l->latency);
-	if (to->n++ == 0)
-		to->due_cyc = f->arrive_cyc;
-	*tlps += n;
-	chan_pop(from);
-	return bytes;
-}
-
-/*
- * When the head of 'from' may be sent, if the transmitter is what it waits for (a full line empties
- * in a step).
- */
-static uint64_t send_at(const struct pcie_link *l, const struct lane *tx, const struct line *to)
-{
-	if (to->n == l->depth)
-		return CYCLE_NEVER;
-	return max_u64(l->b.cycle + 1, tx->free_cyc);
-}
-
-static uint64_t send_up(struct pcie_link *l)
-{
-	const struct tlp *t = tlp_peek(l->up_in);
-	uint64_t before = l->up_lane.busy_ps;
-
-	if (t && may_enter(l, &l->up_lane, &l->up)) {
-		uint64_t *bytes = &l->up_cls[t->cls];
-		uint64_t *tlps = t->kind == TLP_MWR ? &l->up_mwr : &l->up_mrd;
-
-		*bytes += enter(l, l->up_in, &l->up_lane, &l->up, tlps);
-		l->up_busy_ps += l->up_lane.busy_ps - max_u64(before, l->b.now_ps);
-	}
-	return tlp_peek(l->up_in) ? send_at(l, &l->up_lane, &l->up) : CYCLE_NEVER;
-}
-
-static struct line *down_line(struct pcie_link *l, const struct tlp *t)
-{
-	return t->kind == TLP_MWR ? &l->reg : &l->cpl;
-}
-
-static uint64_t send_down(struct pcie_link *l)
-{
-	const struct tlp *t = tlp_peek(l->down_in);
-	uint64_t before = l->down_lane.busy_ps;
-
-	if (t && may_enter(l, &l->down_lane, down_line(l, t))) {
-		uint64_t *bytes = &l->down_cls[t->cls];
-		uint64_t *tlps = t->kind == TLP_MWR ? &l->down_mwr : &l->down_cpld;
-
-		*bytes += enter(l, l->down_in, &l->down_lane, down_line(l, t), tlps);
-		l->down_busy_ps += l->down_lane.busy_ps - max_u64(before, l->b.now_ps);
-	}
-	t = tlp_peek(l->down_in);
-	return t ? send_at(l, &l->down_lane, down_line(l, t)) : CYCLE_NEVER;
-}
-
-/* Hand over the first train of a line when it has arrived. */
-static void arrive(struct pcie_link *l, struct line *line, struct chan *out)
-{
-	if (line->due_cyc > l->b.cycle)
-		return;
-	if (!chan_can_push(out)) {
-		chan_stall(out);
-		return;
-	}
-	tlp_push(out, &line->at[line->head].tlp);
-	line->head = line->head + 1 == l->depth ? 0 : line->head + 1;
-	line->due_cyc = --line->n ? line->at[line->head].arrive_cyc : CYCLE_NEVER;
-}
-
-/* When the line has something to hand over next; a train that was refused waits for the credit. */
-static uint64_t arrive_at(const struct pcie_link *l, const struct line *line,
-			  const struct chan *out)
-{
-	if (line->due_cyc <= l->b.cycle && out->is_stalled)
-		return CYCLE_NEVER;
-	return max_u64(line->due_cyc, l->b.cycle + 1);
-}
 
 static uint64_t pcie_link_step(struct block *b)
 {
 	struct pcie_link *l = (struct pcie_link *)b;
 	uint64_t next;
 
-	arrive(l, &l->up, l->up_out);
-	arrive(l, &l->cpl, l->down_cpl);
-	arrive(l, &l->reg, l->mmio);
-	next = min_u64(send_up(l), send_down(l));
-	next = min_u64(next, arrive_at(l, &l->up, l->up_out));
-	next = min_u64(next, arrive_at(l, &l->cpl, l->down_cpl));
-	next = min_u64(next, arrive_at(l, &l->reg, l->mmio));
-	l->up_flying = l->up.n;
+	/* what arrives gives credits and room back */
+	pcie_tx_arrive(&l->up, &l->to_host, l->up_out);
+	pcie_tx_arrive(&l->down, &l->cpl, l->down_cpl);
+	pcie_tx_arrive(&l->down, &l->reg, l->mmio);
+	next = min_u64(pcie_tx_step(&l->up, l->up_in), pcie_tx_step(&l->down, l->down_in));
+	next = min_u64(next, tx_line_next(&l->to_host, b, l->up_out));
+	next = min_u64(next, tx_line_next(&l->cpl, b, l->down_cpl));
+	next = min_u64(next, tx_line_next(&l->reg, b, l->mmio));
+	l->up_flying = l->to_host.n;
 	l->down_flying = l->cpl.n + l->reg.n;
 	return next;
+}
+
+/* Credits of a class; of data no less than a TLP of the largest payload needs (2.6.1). */
+static void give_credits(const struct pcie_link *l, struct fc *f, uint32_t hdr, uint32_t data)
+{
+	f->max_hdr = hdr;
+	f->max_data = data ? (uint32_t)max_u64(data, ceil_div(l->mps, FC_UNIT)) : 0;
+}
+
+/* What both directions have in common. */
+static void build_tx(struct pcie_link *l, struct pcie_tx *x)
+{
+	x->b = &l->b;
+	x->mps = l->mps;
+	x->rcb = l->rcb;
+	x->hdr_req = l->hdr_req;
+	x->hdr_cpl = l->hdr_cpl;
+	x->queue_size = l->tx_queue;
+	x->latency_ps = l->latency;
+	x->fc_latency_cyc = max_u64(1, block_cycles_of_ps(&l->b, l->fc_latency));
+	x->fc_interval_cyc = block_cycles_of_ps(&l->b, l->fc_interval);
+	x->byte_num = (uint64_t)lane_ps_per_byte[l->gen].num * EFFICIENCY_ONE;
+	x->byte_den = ((uint64_t)lane_ps_per_byte[l->gen].den << l->lanes) * l->efficiency;
+	x->is_relaxed = l->relaxed_ordering;
+	pcie_tx_build(x);
 }
 
 static void pcie_link_build(struct block *b)
 {
 	struct pcie_link *l = (struct pcie_link *)b;
 
-	l->up.at = block_alloc(b, l->depth, sizeof(struct flight));
-	l->cpl.at = block_alloc(b, l->depth, sizeof(struct flight));
-	l->reg.at = block_alloc(b, l->depth, sizeof(struct flight));
-	l->byte_num = (uint64_t)lane_ps_per_byte[l->gen].num * EFFICIENCY_ONE;
-	l->byte_den = ((uint64_t)lane_ps_per_byte[l->gen].den << l->lanes) * l->efficiency;
+	give_credits(l, &l->up.fc[FC_P], l->root_ph, l->root_pd);
+	give_credits(l, &l->up.fc[FC_NP], l->root_nph, 0);
+	give_credits(l, &l->down.fc[FC_P], l->dev_ph, l->dev_pd);
+	give_credits(l, &l->down.fc[FC_CPL], l->dev_cplh, l->dev_cpld);
+	build_tx(l, &l->up);
+	build_tx(l, &l->down);
+	tx_line_build(b, &l->to_host, l->depth);
+	tx_line_build(b, &l->cpl, l->depth);
+	tx_line_build(b, &l->reg, l->depth);
+	for (uint32_t c = 0; c < FC_CLASSES; c++) {
+		l->up.line[c] = &l->to_host;
+		l->down.line[c] = c == FC_CPL ? &l->cpl : &l->reg;
+	}
+	l->up.tlps[FC_P] = &l->up_mwr;
+	l->up.tlps[FC_NP] = l->up.tlps[FC_CPL] = &l->up_mrd;
+	l->down.tlps[FC_P] = l->down.tlps[FC_NP] = &l->down_mwr;
+	l->down.tlps[FC_CPL] = &l->down_cpld;
+	l->up.total_busy_ps = &l->up_busy_ps;
+	l->down.total_busy_ps = &l->down_busy_ps;
+	l->up.parts = &l->up_parts;
+	l->down.parts = &l->down_parts;
+	l->up.bytes = l->up_cls;
+	l->down.bytes = l->down_cls;
+	l->up.wait_ps = l->up_wait;
+	l->down.wait_ps = l->down_wait;
 }
 
 static void pcie_link_reset(struct block *b)
 {
 	struct pcie_link *l = (struct pcie_link *)b;
 
-	l->up.head = l->up.n = l->cpl.head = l->cpl.n = l->reg.head = l->reg.n = 0;
-	l->up.due_cyc = l->cpl.due_cyc = l->reg.due_cyc = CYCLE_NEVER;
-	l->up_lane = l->down_lane = (struct lane){ 0 };
+	pcie_tx_reset(&l->up);
+	pcie_tx_reset(&l->down);
+	tx_line_reset(&l->to_host);
+	tx_line_reset(&l->cpl);
+	tx_line_reset(&l->reg);
 	l->up_flying = l->down_flying = 0;
 }
 
@@ -308,7 +278,7 @@ const struct block_class pcie_link_class = {
 	.impl = "c",
 	.size = sizeof(struct pcie_link),
 	.fields = pcie_link_fields,
-	.doc = "PCI Express link: serialisation, TLP headers, propagation",
+	.doc = "PCI Express link: serialisation, TLP headers, credits, ordering, propagation",
 	.build = pcie_link_build,
 	.reset = pcie_link_reset,
 	.step = pcie_link_step,

@@ -57,7 +57,7 @@ static unsigned count_wrong(uint8_t kind, uint64_t mps, uint64_t hdr_cpl)
 	uint64_t before = 0;
 
 	snprintf(set, sizeof(set), "pcie_link.mps=%llu", (unsigned long long)mps);
-	bench_start(&e, (const char *[]){ set, NULL });
+	bench_start(&e, (const char *[]){ set, "pcie_link.root_ph=0", NULL });
 	for (uint32_t s = 1; s <= MAX_SIZE; s++) {
 		const char *stat = kind == TLP_CPLD ? "down_payload_read_b" : "up_payload_read_b";
 		uint64_t now;
@@ -140,7 +140,8 @@ static uint64_t busy_ps(const char *gen, const char *lanes, const char *efficien
 	snprintf(sets[0], 64, "pcie_link.gen=%s", gen);
 	snprintf(sets[1], 64, "pcie_link.lanes=%s", lanes);
 	snprintf(sets[2], 64, "pcie_link.efficiency=%s", efficiency);
-	bench_start(&e, (const char *[]){ sets[0], sets[1], sets[2], NULL });
+	bench_start(&e, (const char *[]){ sets[0], sets[1], sets[2], "pcie_link.root_ph=0",
+					  "pcie_link.root_pd=0", NULL });
 	for (unsigned i = 0; i < n; i++)
 		tb_send(e.up_in, &(struct tlp){ .addr = 4096, .len = s, .kind = TLP_MWR });
 	tb_run(&e.t);
@@ -226,7 +227,9 @@ static void pcie_link_random_trains_keep_order(void)
 		struct rng r;
 
 		tb_stall_sets(&pcie_link_class, k / 4, k % 4, set_in, set_out);
-		bench_start(&e, (const char *[]){ set_in, set_out,
+		bench_start(&e, (const char *[]){ set_in, set_out, "pcie_link.root_ph=0",
+						  "pcie_link.root_pd=0", "pcie_link.dev_ph=0",
+						  "pcie_link.dev_pd=0",
 						  k & 1 ? "pcie_link.depth=2" : NULL, NULL });
 		rng_seed(&r, "test_pcie_link", k);
 		for (uint32_t i = 0; i < N; i++) {
