@@ -1,33 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doorbell.c - the UAR page: decodes the CPU's register writes into send doorbells
+ * doorbell.c - the UAR pages: decodes the CPU's register writes into send doorbells
  *
- * Modelled: the 8-byte write of a first control qword to either BlueFlame buffer (mlx5 shape,
- * rdma-core mlx5dv.h), its check, and coalescing: a doorbell of a QP that still waits for the
- * scheduler only moves the producer on. CQ doorbells go on to the completion writer. Not modelled:
- * WQEs written whole through BlueFlame. One write in and one doorbell out a cycle; a write
- * leaves in the cycle in which it came when nothing waits.
+ * Modelled: the 8-byte write of a first control qword to either BlueFlame buffer of a page (mlx5
+ * shape, rdma-core mlx5dv.h), its check, and coalescing: a doorbell of a QP that still waits for
+ * the scheduler only moves the producer on. CQ doorbells go on to the completion writer.
+ *
+ * A WQE written whole into a BlueFlame buffer, in one or more register writes from its start on, is
+ * gathered and goes on with its doorbell, so that it need not be read. The NIC has 'bf_buffers' for
+ * WQEs on their way to the decoder; without a free one, or when another doorbell of the QP waits,
+ * it takes the doorbell only (the WQE is in its ring too).
+ *
+ * One write in and one doorbell out a cycle; a write leaves in the cycle in which it came when
+ * nothing waits. Not modelled: write-combining buffers that are flushed out of order.
  */
+#include <string.h>
+
 #include "models/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "sim/pool.h"
 
-#define UAR_BLUEFLAME_ALT (UAR_BLUEFLAME + 0x100u)
 #define DB_BYTES 8u
+#define BF_BUFFERS 256u
+
+/* A BlueFlame buffer whose WQE is not there in full. */
+struct bf_open {
+	uint64_t at;     /* its address in the BAR, 0 = none */
+	uint32_t buf;    /* what came so far */
+	uint32_t len, n; /* bytes it takes, has */
+};
 
 struct doorbell {
 	struct block b;
 	/* parameters */
-	uint32_t slots;
+	uint32_t slots, bf_buffers;
 	/* ports */
 	struct chan *mmio, *sq_db, *arm;
 	/* state: QPs that wait, oldest first, and per QP the producer last rung */
 	uint32_t *wait;
+	struct sq_db *db; /* by QP: what waits; its producer stays */
+	struct bf_open open[BF_BUFFERS];
+	struct pool *bf_pool;
 	uint32_t head, waiting;
-	uint16_t *producer;
 	bool *is_waiting;
 	/* statistics */
+	uint64_t bf_rings, bf_full, bf_dropped, bf_torn;
 	uint64_t rings, coalesced, bad_addr, bad_size, bad_qpn, bad_cqn, bad_index, cq_rings;
 };
 
@@ -35,11 +53,18 @@ struct doorbell {
 static const struct field doorbell_fields[] = {
 	PARAM(T, slots, 64, 1, 65536, "QP", "QPs whose doorbells may wait for the scheduler",
 	      "declared"),
+	PARAM(T, bf_buffers, 16, 0, BF_BUFFERS, "WQE",
+	      "BlueFlame WQEs on their way to the decoder; 0 = they are taken as doorbells",
+	      "declared: eight UAR pages of two"),
 	PORT_IN(T, mmio, tlp, "register writes of the CPU"),
 	PORT_OUT(T, sq_db, sq_db, "send doorbells, at most one waiting for each QP"),
 	PORT_OUT(T, arm, cq_arm, "CQs to give an event"),
 	STAT(T, rings, "db", "send doorbells taken"),
 	STAT(T, coalesced, "db", "of these, merged into one that was waiting"),
+	STAT(T, bf_rings, "db", "of these, with the WQE in the write"),
+	STAT(T, bf_full, "WQE", "BlueFlame WQEs that found no buffer: doorbells only"),
+	STAT(T, bf_dropped, "WQE", "BlueFlame WQEs behind a doorbell that waited: not kept"),
+	STAT(T, bf_torn, "WQE", "BlueFlame WQEs whose end never came"),
 	STAT(T, cq_rings, "db", "CQ doorbells"),
 	STAT(T, bad_addr, "db", "dropped: no register there"),
 	STAT(T, bad_size, "db", "dropped: wrong size"),
@@ -61,33 +86,115 @@ static void mark_rung(struct doorbell *d, const struct nic *nic, const struct qp
 		oplog_mark(nic->oplog, qp->sq_op[i & (qp->sq_bb - 1)], OP_DOORBELL, d->b.now_ps);
 }
 
-/* The first control qword of the last WQE posted: opmod8 wqe_idx16 opcode8, qpn24 ds8. */
-static void ring_sq(struct doorbell *d, const uint8_t *ctrl)
+static uint32_t wqe_segs(const uint8_t *ctrl)
+{
+	return (uint32_t)hdr_get(ctrl, 58, 6);
+}
+
+/*
+ * The first control qword of the last WQE posted: opmod8 wqe_idx16 opcode8, qpn24 ds8. False when it
+ * is not one.
+ */
+static bool check_ring(struct doorbell *d, const uint8_t *ctrl, struct sq_db *m)
 {
 	const struct nic *nic = d->b.env;
 	uint32_t qpi = nic_qpi(nic, (uint32_t)hdr_get(ctrl, 32, 24));
-	uint16_t n_bb = (uint16_t)ceil_div(hdr_get(ctrl, 58, 6) * WQE_SEG, WQE_BB);
-	uint16_t producer = (uint16_t)(hdr_get(ctrl, 8, 16) + n_bb);
 	uint16_t added;
 
+	m->qpi = qpi;
+	m->index = (uint16_t)hdr_get(ctrl, 8, 16);
+	m->n_bb = (uint8_t)ceil_div(wqe_segs(ctrl) * WQE_SEG, WQE_BB);
+	m->producer = (uint16_t)(m->index + m->n_bb);
 	if (qpi == QPI_NONE) {
 		d->bad_qpn++;
-		return;
+		return false;
 	}
-	added = (uint16_t)(producer - d->producer[qpi]);
+	added = (uint16_t)(m->producer - d->db[qpi].producer);
 	if (added == 0 || added > nic->qp[qpi].sq_bb) {
 		d->bad_index++;
-		return;
+		return false;
 	}
-	mark_rung(d, nic, &nic->qp[qpi], d->producer[qpi], producer);
-	d->producer[qpi] = producer;
+	return true;
+}
+
+/* A doorbell, with its WQE in 'buf' or BUF_NONE; a reference of it moves. */
+static void ring_sq(struct doorbell *d, const uint8_t *ctrl, uint32_t buf)
+{
+	const struct nic *nic = d->b.env;
+	struct sq_db m = { .buf = buf };
+	bool is_good = check_ring(d, ctrl, &m);
+	bool is_merged = is_good && d->is_waiting[m.qpi];
+
+	if (buf != BUF_NONE && (!is_good || is_merged)) {
+		d->bf_dropped += is_merged;
+		buf_unref(&d->b, buf);
+	}
+	if (!is_good)
+		return;
+	mark_rung(d, nic, &nic->qp[m.qpi], d->db[m.qpi].producer, m.producer);
 	d->rings++;
-	if (d->is_waiting[qpi]) {
+	if (is_merged) {
+		d->db[m.qpi].producer = m.producer;
 		d->coalesced++;
 		return;
 	}
-	d->is_waiting[qpi] = true;
-	d->wait[(d->head + d->waiting++) % d->slots] = qpi;
+	d->bf_rings += buf != BUF_NONE;
+	d->db[m.qpi] = m;
+	d->is_waiting[m.qpi] = true;
+	d->wait[(d->head + d->waiting++) % d->slots] = m.qpi;
+}
+
+/* The gathering that is open for the BlueFlame buffer at 'at' (0: one that is not in use), or NULL. */
+static struct bf_open *find_open(struct doorbell *d, uint64_t at)
+{
+	for (uint32_t i = 0; i < d->bf_buffers; i++)
+		if (d->open[i].at == at)
+			return &d->open[i];
+	return NULL;
+}
+
+/* The start of a WQE at 'at'. NULL when it goes no further: it was no WQE, or taken as a doorbell. */
+static struct bf_open *open_blueflame(struct doorbell *d, uint64_t at, const uint8_t *ctrl)
+{
+	uint32_t len = (uint32_t)align_up((uint64_t)wqe_segs(ctrl) * WQE_SEG, WQE_BB);
+	struct bf_open *o = find_open(d, at);
+
+	if (o) {
+		d->bf_torn++;
+		buf_unref(&d->b, o->buf);
+		o->at = 0;
+	}
+	if (len == 0 || len > UAR_BLUEFLAME_BYTES) {
+		d->bad_size++;
+		return NULL;
+	}
+	o = find_open(d, 0);
+	if (!o || !pool_can_alloc(d->bf_pool)) {
+		d->bf_full++;
+		ring_sq(d, ctrl, BUF_NONE);
+		return NULL;
+	}
+	*o = (struct bf_open){ .at = at, .buf = pool_alloc(d->bf_pool), .len = len };
+	return o;
+}
+
+/* Bytes of a WQE: the first ones, or those that follow what is there. */
+static void gather(struct doorbell *d, const struct tlp *t, const uint8_t *bytes)
+{
+	uint32_t off = (uint32_t)(t->addr % UAR_BLUEFLAME_BYTES);
+	uint64_t at = t->addr - off;
+	struct bf_open *o = off ? find_open(d, at) : open_blueflame(d, at, bytes);
+	uint8_t *to;
+
+	if (!o || off != o->n || off + t->len > o->len)
+		return; /* of a WQE that was taken as a doorbell */
+	to = buf_data(d->b.sim, o->buf);
+	memcpy(to + off, bytes, t->len);
+	o->n += t->len;
+	if (o->n < o->len)
+		return;
+	o->at = 0;
+	ring_sq(d, to, o->buf);
 }
 
 /* Arm dword: sn2 (bit 28) cmd (bit 24: solicited only) ci24; then the CQN. */
@@ -110,15 +217,19 @@ static void take(struct doorbell *d, const struct tlp *t)
 {
 	const uint8_t *bytes = (const uint8_t *)buf_data(d->b.sim, t->buf) + t->off;
 
-	if (t->addr == UAR_CQ_DOORBELL && t->len == DB_BYTES)
-		ring_cq(d, bytes);
-	else if (t->addr != UAR_BLUEFLAME && t->addr != UAR_BLUEFLAME_ALT &&
-		 t->addr != UAR_CQ_DOORBELL)
+	uint64_t at = t->addr % UAR_PAGE;
+	bool is_bf = at >= UAR_BLUEFLAME && at < UAR_BLUEFLAME + 2 * UAR_BLUEFLAME_BYTES;
+
+	if (t->addr >= (uint64_t)UAR_PAGE * UAR_PAGES || (at != UAR_CQ_DOORBELL && !is_bf))
 		d->bad_addr++;
-	else if (t->len != DB_BYTES)
-		d->bad_size++;
+	else if (!is_bf && t->len == DB_BYTES)
+		ring_cq(d, bytes);
+	else if (is_bf && at % UAR_BLUEFLAME_BYTES == 0 && t->len == DB_BYTES)
+		ring_sq(d, bytes, BUF_NONE);
+	else if (is_bf && t->len % WQE_SEG == 0 && at % WQE_SEG == 0)
+		gather(d, t, bytes);
 	else
-		ring_sq(d, bytes);
+		d->bad_size++;
 	buf_unref(&d->b, t->buf);
 }
 
@@ -128,7 +239,8 @@ static void doorbell_build(struct block *b)
 	const struct nic *nic = b->env;
 
 	d->wait = block_alloc(b, d->slots, sizeof(*d->wait));
-	d->producer = block_alloc(b, nic->n_qp, sizeof(*d->producer));
+	d->db = block_alloc(b, nic->n_qp, sizeof(*d->db));
+	d->bf_pool = pool_create(b, d->bf_buffers ? d->bf_buffers : 1, UAR_BLUEFLAME_BYTES);
 	d->is_waiting = block_alloc(b, nic->n_qp, sizeof(*d->is_waiting));
 }
 
@@ -138,8 +250,9 @@ static void doorbell_reset(struct block *b)
 	const struct nic *nic = b->env;
 
 	d->head = d->waiting = 0;
+	memset(d->open, 0, sizeof(d->open));
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
-		d->producer[i] = 0;
+		d->db[i].producer = 0;
 		d->is_waiting[i] = false;
 	}
 }
@@ -149,7 +262,7 @@ static uint64_t doorbell_step(struct block *b)
 	struct doorbell *d = (struct doorbell *)b;
 	const struct tlp *t = tlp_peek(d->mmio);
 
-	if (t && t->addr == UAR_CQ_DOORBELL && !chan_can_push(d->arm)) {
+	if (t && t->addr % UAR_PAGE == UAR_CQ_DOORBELL && !chan_can_push(d->arm)) {
 		chan_stall(d->arm);
 		t = NULL;
 	} else if (t && d->waiting < d->slots) {
@@ -162,7 +275,7 @@ static uint64_t doorbell_step(struct block *b)
 		return chan_stall(d->sq_db);
 	uint32_t qpi = d->wait[d->head];
 
-	sq_db_push(d->sq_db, &(struct sq_db){ .qpi = qpi, .producer = d->producer[qpi] });
+	sq_db_push(d->sq_db, &d->db[qpi]);
 	d->is_waiting[qpi] = false;
 	d->head = (d->head + 1) % d->slots;
 	d->waiting--;

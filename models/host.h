@@ -22,6 +22,12 @@ struct system;
 
 #define TICKET_NONE UINT32_MAX
 
+/*
+ * How the driver tells of new WQEs: by the 8-byte doorbell; a single WQE with inline data, or any single
+ * WQE that fits, by a copy of it in a BlueFlame buffer (rdma-core: MLX5_SHUT_UP_BF, MLX5_POST_SEND_PREFER_BF).
+ */
+enum post_mode { POST_DOORBELL, POST_BF_INLINE, POST_BLUEFLAME };
+
 /* A work request between its post and its completion, as the driver remembers it. */
 struct wr_entry {
 	uint64_t wr_id;
@@ -57,6 +63,7 @@ struct drv_qp {
 	uint8_t last_ctrl
 		[8]; /* first control qword of the last WQE posted: what the doorbell carries */
 	uint32_t max_inline;
+	uint32_t core;    /* that posts here */
 	uint8_t state;    /* enum qp_state (trace.h), as the program set or saw it */
 	bool was_dropped; /* what it had posted has no completions */
 	bool sig_all;
@@ -102,6 +109,9 @@ struct host {
 	uint64_t n_events[EQE_TYPES]; /* seen, by type */
 	uint32_t cap_qp, cap_cq, cap_srq;
 	uint32_t next_key, next_qpn; /* candidates for numbers to be assigned */
+	uint8_t post;                /* enum post_mode */
+	uint32_t wc_bytes;           /* BlueFlame: bytes of one register write */
+	uint8_t uar_half[UAR_PAGES]; /* BlueFlame buffer whose turn it is, by core */
 	bool refuse_misaligned; /* posts refuse atomics whose remote address is not a multiple of 8 */
 	/* records of the trace (recs.h) */
 	struct block *cpu;                 /* the workload; NULL until it is built */

@@ -193,6 +193,17 @@ uint64_t host_cpu_answer(struct host_mem *h)
 
 /* ---- the CPU ---- */
 
+/* The bytes of a CPU_COPY or CPU_MMIO_COPY. */
+static void load(struct host_mem *h, const struct cpu_req *r, uint8_t *to)
+{
+	const struct host *host = h->b.env;
+	uint64_t from = 0;
+
+	for (unsigned i = 0; i < sizeof(from); i++)
+		from |= (uint64_t)r->data[i] << 8 * i;
+	SIM_CHECK(mem_read(host->mem, from, to, r->len), h);
+}
+
 static void send_register(struct host_mem *h, const struct cpu_req *r)
 {
 	struct tlp t = {
@@ -204,9 +215,13 @@ static void send_register(struct host_mem *h, const struct cpu_req *r)
 		.op = r->op,
 	};
 
-	memcpy(buf_data(h->b.sim, t.buf), r->data, r->len);
+	if (r->kind == CPU_MMIO)
+		memcpy(buf_data(h->b.sim, t.buf), r->data, r->len);
+	else
+		load(h, r, buf_data(h->b.sim, t.buf));
 	ring_put(&h->reg, &t, h->b.cycle, h->b.cycle + h->mmio_cyc);
 	h->mmios++;
+	h->mmio_b += r->len;
 }
 
 /* Inline data: a store of bytes that are in memory (msg.h). */
@@ -214,13 +229,9 @@ static void copy(struct host_mem *h, const struct cpu_req *r)
 {
 	const struct host *host = h->b.env;
 	uint8_t bytes[sizeof(r->data)];
-	uint64_t from = 0;
 
-	for (unsigned i = 0; i < sizeof(from); i++)
-		from |= (uint64_t)r->data[i] << 8 * i;
-	SIM_CHECK(mem_read(host->mem, from, bytes, r->len) &&
-			  mem_write(host->mem, r->addr, bytes, r->len),
-		  h);
+	load(h, r, bytes);
+	SIM_CHECK(mem_write(host->mem, r->addr, bytes, r->len), h);
 	h->stores++;
 }
 
@@ -243,6 +254,7 @@ uint64_t host_cpu_serve(struct host_mem *h)
 		copy(h, r);
 		break;
 	case CPU_MMIO:
+	case CPU_MMIO_COPY:
 		if (!pool_can_alloc(h->pool))
 			return pool_stall(h->pool);
 		if (h->reg.n == h->reg.size)

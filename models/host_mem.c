@@ -44,6 +44,7 @@ static const struct field host_mem_fields[] = {
 	STAT(T, write_b, "B", "bytes written by the NIC"),
 	STAT(T, stores, "req", "stores of the CPU"),
 	STAT(T, mmios, "req", "register writes of the CPU"),
+	STAT(T, mmio_b, "B", "in them"),
 	STAT(T, polls, "req", "CQEs found by polls"),
 	STAT(T, polls_waited, "req", "polls that found nothing at first"),
 	STAT(T, peeks, "req", "looks at CQEs that did not wait"),

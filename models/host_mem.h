@@ -47,7 +47,7 @@ struct host_mem {
 	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
 	uint32_t waiting, tlps_inside;
 	/* statistics */
-	uint64_t reads, writes, read_b, write_b, stores, mmios, polls, polls_waited, peeks, irqs;
+	uint64_t reads, writes, read_b, write_b, stores, mmios, mmio_b, polls, polls_waited, peeks, irqs;
 	uint64_t bad_addr;
 };
 

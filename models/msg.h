@@ -29,10 +29,18 @@
  * CPU_PEEK is a poll that does not wait: it is answered with what is there.
  * CPU_COPY is a store whose 'len' bytes come from memory: from the physical address in data[0..7] (little-endian;
  * the range lies within one 4 KiB frame). Inline data are copied so, in program order, by the one place that
- * touches memory.
+ * touches memory. CPU_MMIO_COPY is a register write of such bytes: a WQE copied from its ring to BlueFlame.
  * CPU_WATCH is a poll that waits until one byte of memory has a value.
  */
-enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL, CPU_COPY, CPU_PEEK, CPU_WATCH };
+enum cpu_kind {
+	CPU_STORE,
+	CPU_MMIO,
+	CPU_POLL,
+	CPU_COPY,
+	CPU_PEEK,
+	CPU_WATCH,
+	CPU_MMIO_COPY
+};
 enum tlp_kind { TLP_MWR, TLP_MRD, TLP_CPLD };
 
 /* What a transfer on the PCIe link is for; statistics are kept for each. */

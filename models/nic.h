@@ -208,8 +208,12 @@ enum { EQE_COMP = 0x00, EQE_CQ_ERROR = 0x04, EQE_SRQ_LIMIT = 0x14, EQE_TYPES = 0
 #define EQE_BYTES 64u
 #define MSIX_ADDR 0xfffffffffee00000ull /* no memory: a write there interrupts the CPU */
 
-#define UAR_CQ_DOORBELL 0x20u /* offsets in the UAR page, which is the whole BAR here */
+/* The BAR: one UAR page a core. In a page: the CQ doorbell, and two BlueFlame buffers used in turn. */
+#define UAR_PAGE 0x1000u
+#define UAR_PAGES 256u
+#define UAR_CQ_DOORBELL 0x20u
 #define UAR_BLUEFLAME 0x800u
+#define UAR_BLUEFLAME_BYTES 0x100u /* of one */
 
 /* Memory protection table entry, 64 B, big-endian (a subset of mlx5's mkey context, declared layout). */
 enum {

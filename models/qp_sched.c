@@ -20,6 +20,7 @@
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/qp_list.h"
+#include "sim/pool.h"
 
 struct sched_qp {
 	int64_t deficit;   /* bytes; negative = debt */
@@ -28,6 +29,8 @@ struct sched_qp {
 	uint16_t index;    /* fetched up to here */
 	bool is_fetching;
 	uint32_t credits; /* WQEs that may still be fetched */
+	uint32_t bf;      /* BlueFlame: the WQE at 'index', or BUF_NONE */
+	uint8_t bf_bb;    /* its basic blocks */
 	uint32_t later;   /* next on the list of those that wait for their time */
 };
 
@@ -45,7 +48,7 @@ struct qp_sched {
 	uint32_t n_ready, n_fetching;
 	uint16_t turn; /* low bits of the QP last granted, for the wave */
 	/* statistics */
-	uint64_t doorbells, stale_doorbells, fetches, wqes, visits_in_debt, max_ready;
+	uint64_t doorbells, stale_doorbells, bf_late, fetches, wqes, visits_in_debt, max_ready;
 };
 
 #define T struct qp_sched
@@ -61,6 +64,8 @@ static const struct field qp_sched_fields[] = {
 	PORT_OUT(T, fetch, sq_fetch, "fetch orders, at most one per QP under way"),
 	STAT(T, doorbells, "db", "doorbells taken"),
 	STAT(T, stale_doorbells, "db", "doorbells that announced nothing new"),
+	STAT(T, bf_late, "WQE",
+	     "BlueFlame WQEs behind others not fetched: read from memory instead"),
 	STAT(T, fetches, "req", "fetches ordered"),
 	STAT(T, wqes, "WQE", "WQEs fetched"),
 	STAT(T, visits_in_debt, "visit", "visits at which a QP only paid its debt"),
@@ -124,6 +129,20 @@ static void consider(struct qp_sched *s, uint32_t qpi)
 		qp_list_add(&s->ready, qpi);
 }
 
+/* The WQE that came with a doorbell is of use when it is the next one of its queue. */
+static void take_blueflame(struct qp_sched *s, struct sched_qp *q, const struct sq_db *m)
+{
+	if (m->buf == BUF_NONE)
+		return;
+	if (q->producer == q->index && m->index == q->index) {
+		q->bf = m->buf;
+		q->bf_bb = m->n_bb;
+		return;
+	}
+	buf_unref(&s->b, m->buf);
+	s->bf_late++;
+}
+
 static void take_doorbell(struct qp_sched *s)
 {
 	const struct sq_db *m = sq_db_peek(s->sq_db);
@@ -141,7 +160,10 @@ static void take_doorbell(struct qp_sched *s)
 	 */
 	if (ahead == 0 || ahead > attr_of(s, m->qpi)->sq_bb) {
 		s->stale_doorbells++;
+		if (m->buf != BUF_NONE)
+			buf_unref(&s->b, m->buf);
 	} else {
+		take_blueflame(s, q, m);
 		q->producer = m->producer;
 		consider(s, m->qpi);
 	}
@@ -200,10 +222,15 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 {
 	struct sched_qp *q = &s->qp[qpi];
 
-	sq_fetch_push(s->fetch, &(struct sq_fetch){ .qpi = qpi,
-						    .index = q->index,
-						    .n_bb = (uint16_t)(q->producer - q->index),
-						    .max_wqe = (uint16_t)q->credits });
+	sq_fetch_push(s->fetch,
+		      &(struct sq_fetch){ .qpi = qpi,
+					  .buf = q->bf,
+					  .index = q->index,
+					  .n_bb = q->bf != BUF_NONE
+							  ? q->bf_bb
+							  : (uint16_t)(q->producer - q->index),
+					  .max_wqe = (uint16_t)q->credits });
+	q->bf = BUF_NONE;
 	q->is_fetching = true;
 	s->n_fetching++;
 	s->turn = (uint16_t)qpi;

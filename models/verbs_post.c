@@ -3,7 +3,7 @@
  * verbs_post.c - the data path: WQEs and doorbells as bytes (protocol.md section 13)
  *
  * Order of a post: the WQE's blocks, the doorbell record, the doorbell register: 8 bytes of the last
- * WQE's first control qword in the BlueFlame area. Whole WQEs are not written there.
+ * WQE's first control qword, or a copy of a single WQE, in a BlueFlame buffer; the two take turns.
  */
 #include <string.h>
 
@@ -193,6 +193,17 @@ static uint64_t block_pa(const struct qp_attr *q, uint32_t block)
 	return q->sq_pa + (uint64_t)(block & (q->sq_bb - 1)) * WQE_BB;
 }
 
+/* An access of bytes that are in memory at 'from'. */
+static void append_from(struct cpu_list *out, uint8_t kind, uint64_t to, uint64_t from, uint32_t n,
+			uint32_t op)
+{
+	struct cpu_req *r = append(out, kind, to, n, op);
+
+	memset(r->data, 0, sizeof(r->data));
+	for (unsigned k = 0; k < 8; k++)
+		r->data[k] = (uint8_t)(from >> 8 * k);
+}
+
 /* Copy inline data from the program's memory to byte 'off' on of the WQE at block 'index'. */
 static void append_inline(struct host *h, const struct qp_attr *q, uint32_t index, uint32_t off,
 			  const struct send_wr *wr, uint32_t op, struct cpu_list *out)
@@ -205,13 +216,9 @@ static void append_inline(struct host *h, const struct qp_attr *q, uint32_t inde
 			uint64_t run, from = space_pa(h->space, va, &run);
 			uint32_t n = (uint32_t)min_u64(min_u64(left, WQE_BB - off % WQE_BB),
 						       min_u64(run, PAGE_4K - from % PAGE_4K));
-			struct cpu_req *r =
-				append(out, CPU_COPY,
-				       block_pa(q, index + off / WQE_BB) + off % WQE_BB, n, op);
 
-			memset(r->data, 0, sizeof(r->data));
-			for (unsigned k = 0; k < 8; k++)
-				r->data[k] = (uint8_t)(from >> 8 * k);
+			append_from(out, CPU_COPY, block_pa(q, index + off / WQE_BB) + off % WQE_BB,
+				    from, n, op);
 			va += n;
 			off += n;
 			left -= n;
@@ -290,15 +297,47 @@ static void ring_push(struct wr_ring *r, const struct wr_entry *e)
 	r->entry[r->head++ & r->mask] = *e;
 }
 
-static void append_doorbell(const struct qp_attr *q, struct drv_qp *d, uint32_t op,
+/* The BlueFlame buffer of the QP's core whose turn it is. */
+static uint64_t next_blueflame(struct host *h, const struct drv_qp *d)
+{
+	uint8_t half = h->uar_half[d->core];
+
+	h->uar_half[d->core] ^= 1;
+	return (uint64_t)d->core * UAR_PAGE + UAR_BLUEFLAME + half * UAR_BLUEFLAME_BYTES;
+}
+
+static void append_doorbell(struct host *h, const struct qp_attr *q, struct drv_qp *d, uint32_t op,
 			    struct cpu_list *out)
 {
 	struct cpu_req *r;
 
 	append_store32(out, q->dbr_pa + 4, d->sq_bb & COUNTER_MASK, op);
-	r = append(out, CPU_MMIO, UAR_BLUEFLAME, sizeof(d->last_ctrl), op);
+	r = append(out, CPU_MMIO, next_blueflame(h, d), sizeof(d->last_ctrl), op);
 	memset(r->data, 0, sizeof(r->data));
 	memcpy(r->data, d->last_ctrl, sizeof(d->last_ctrl));
+	d->sq_rung = d->sq_bb;
+}
+
+/* Whether the request, the only one not rung for, goes by BlueFlame. */
+static bool is_blueflame(const struct host *h, const struct drv_qp *d, const struct send_wr *wr,
+			 uint32_t bytes)
+{
+	return h->post != POST_DOORBELL && (h->post == POST_BLUEFLAME || is_inline(wr)) &&
+	       d->sq_rung == d->sq_bb && !(wr->flags & WR_MORE) && bytes > WQE_SEG &&
+	       bytes <= UAR_BLUEFLAME_BYTES;
+}
+
+/* Copy the last WQE, in whole basic blocks from 'index' on, from its ring to a BlueFlame buffer. */
+static void append_blueflame(struct host *h, const struct qp_attr *q, struct drv_qp *d,
+			     uint16_t index, uint32_t op, struct cpu_list *out)
+{
+	uint64_t to = next_blueflame(h, d);
+	uint32_t n = (uint16_t)(d->sq_bb - index) * WQE_BB;
+
+	append_store32(out, q->dbr_pa + 4, d->sq_bb & COUNTER_MASK, op);
+	for (uint32_t off = 0; off < n; off += h->wc_bytes)
+		append_from(out, CPU_MMIO_COPY, to + off,
+			    block_pa(q, index + off / WQE_BB) + off % WQE_BB, h->wc_bytes, op);
 	d->sq_rung = d->sq_bb;
 }
 
@@ -307,7 +346,7 @@ int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint
 {
 	struct qp_attr *q = &h->nic->qp[qpi];
 	struct drv_qp *d = &h->qp[qpi];
-	bool signaled = d->sig_all || (wr->flags & WR_SIGNALED);
+	bool signaled = d->sig_all || (wr->flags & WR_SIGNALED), by_blueflame;
 	int err = verbs_check_send(h, qpi, wr);
 	uint32_t bytes, blocks, off;
 	uint8_t w[VERBS_MAX_WQE];
@@ -330,10 +369,13 @@ int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint
 					      .index = d->sq_bb,
 					      .is_signaled = signaled });
 	memcpy(d->last_ctrl, w, sizeof(d->last_ctrl));
+	by_blueflame = is_blueflame(h, d, wr, bytes);
 	d->sq_bb = (uint16_t)(d->sq_bb + blocks);
 	h->cq[q->scq].outstanding++;
-	if (!(wr->flags & WR_MORE))
-		append_doorbell(q, d, op, out);
+	if (by_blueflame)
+		append_blueflame(h, q, d, (uint16_t)(d->sq_bb - blocks), op, out);
+	else if (!(wr->flags & WR_MORE))
+		append_doorbell(h, q, d, op, out);
 	return 0;
 }
 
@@ -342,7 +384,7 @@ void verbs_ring(struct host *h, uint32_t qpi, struct cpu_list *out)
 	struct drv_qp *d = &h->qp[qpi];
 
 	if (d->sq_rung != d->sq_bb)
-		append_doorbell(&h->nic->qp[qpi], d, OP_NONE, out);
+		append_doorbell(h, &h->nic->qp[qpi], d, OP_NONE, out);
 }
 
 uint32_t verbs_posted(const struct host *h, uint32_t rqi)

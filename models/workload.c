@@ -26,6 +26,8 @@
  */
 #include "models/workload.h"
 
+static const char *const post_names[] = { "doorbell", "bf_inline", "blueflame", NULL };
+
 #define T struct workload
 static const struct field workload_fields[] = {
 	PARAM_TIME(T, post_cost, 40 * PS_PER_NS, 0, PS_PER_S,
@@ -33,6 +35,20 @@ static const struct field workload_fields[] = {
 		   "declared: about 100 instructions of libmlx5"),
 	PARAM_TIME(T, doorbell_cost, 20 * PS_PER_NS, 0, PS_PER_S, "barrier before the doorbell",
 		   "declared"),
+	PARAM_ENUM(
+		T, post, POST_DOORBELL, post_names,
+		"new WQEs are told by the 8-byte doorbell; a single WQE with inline data, or any "
+		"single one of up to 256 B, by a copy of it in BlueFlame",
+		"documented: rdma-core MLX5_SHUT_UP_BF, MLX5_POST_SEND_PREFER_BF"),
+	PARAM_BYTES(T, wc_bytes, 64, 16, 64,
+		    "BlueFlame: bytes of a register write, a write-combining buffer; 16, 32, 64",
+		    "documented: x86 write-combining buffers hold 64 B"),
+	PARAM_TIME(T, wc_cost, PS_PER_NS, 0, PS_PER_S,
+		   "BlueFlame: time of the core to fill a write-combining buffer after the first",
+		   "declared: four 16-byte stores"),
+	PARAM_TIME(T, flush_cost, 10 * PS_PER_NS, 0, PS_PER_S,
+		   "BlueFlame: time of the core to flush the write-combining buffers",
+		   "declared: sfence"),
 	PARAM_TIME(T, poll_cost, 20 * PS_PER_NS, 0, PS_PER_S,
 		   "time of the core to take a completion apart", "declared"),
 	PARAM_TIME(T, dereg_cost, 1 * PS_PER_US, 0, PS_PER_S,
@@ -217,6 +233,21 @@ static void take_completion(struct workload *w, struct host *h, const struct cpu
 
 /* ---- the core ---- */
 
+static bool is_register(uint8_t kind)
+{
+	return kind == CPU_MMIO || kind == CPU_MMIO_COPY;
+}
+
+/* From the access of kind 'done', the last one pushed, to the next of the list. */
+static uint64_t access_cost(const struct workload *w, uint8_t done)
+{
+	if (w->at == w->list->n)
+		return done == CPU_MMIO_COPY ? w->flush_cyc : 1;
+	if (!is_register(w->list->req[w->at].kind))
+		return 1;
+	return is_register(done) ? w->wc_cyc : w->doorbell_cyc;
+}
+
 static uint64_t push_access(struct workload *w)
 {
 	const struct cpu_req *q = &w->list->req[w->at];
@@ -225,7 +256,7 @@ static uint64_t push_access(struct workload *w)
 		return chan_stall(w->cpu_req);
 	cpu_req_push(w->cpu_req, q);
 	w->at++;
-	spend(w, w->at < w->list->n && w->list->req[w->at].kind == CPU_MMIO ? w->doorbell_cyc : 1);
+	spend(w, access_cost(w, q->kind));
 	if (w->at == w->list->n && w->n_drop)
 		spend(w, w->dereg_cyc);
 	return w->free_cyc;
@@ -311,12 +342,16 @@ static void workload_build(struct block *b)
 	w->list = block_alloc(b, 1, sizeof(*w->list));
 	w->post_cyc = block_cycles_of_ps(b, w->post_cost);
 	w->doorbell_cyc = block_cycles_of_ps(b, w->doorbell_cost);
+	w->wc_cyc = block_cycles_of_ps(b, w->wc_cost);
+	w->flush_cyc = block_cycles_of_ps(b, w->flush_cost);
 	w->poll_cyc = block_cycles_of_ps(b, w->poll_cost);
 	w->irq_cyc = block_cycles_of_ps(b, w->irq_cost);
 	w->cmd_cyc = block_cycles_of_ps(b, w->cmd_cost);
 	w->dereg_cyc = block_cycles_of_ps(b, w->dereg_cost);
 	h->cpu = b;
 	h->refuse_misaligned = w->refuse_misaligned;
+	h->post = w->post;
+	h->wc_bytes = w->wc_bytes < 32 ? 16 : w->wc_bytes < 64 ? 32 : 64;
 }
 
 /*

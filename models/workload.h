@@ -24,6 +24,9 @@ struct workload {
 	struct block b;
 	/* parameters */
 	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost, cmd_cost, irq_cost;
+	uint64_t wc_cost, flush_cost;
+	uint8_t post; /* enum post_mode */
+	uint32_t wc_bytes;
 	uint32_t ci_every;
 	bool refuse_misaligned;
 	/* ports */
@@ -41,7 +44,7 @@ struct workload {
 	struct srq_cmd limit;
 	bool has_cmd, has_limit;
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
-	uint64_t post_cyc, doorbell_cyc, poll_cyc, dereg_cyc, cmd_cyc, irq_cyc;
+	uint64_t post_cyc, doorbell_cyc, wc_cyc, flush_cyc, poll_cyc, dereg_cyc, cmd_cyc, irq_cyc;
 	/* statistics */
 	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b, events;
 	/* waves */

@@ -11,8 +11,10 @@
  *
  * Receive queues: wqe_fetch_rq.c.
  *
- * Not modelled: a WQE written through the doorbell page (BlueFlame) instead of read; a cache of send
- * WQEs beyond the prefetch. A malformed WQE is passed on, for the requester to fail.
+ * A WQE that came with its doorbell (BlueFlame) waits for the context only and is decoded from where
+ * it is.
+ *
+ * Not modelled: a cache of send WQEs beyond the prefetch. A malformed WQE is passed on, for the requester to fail.
  *
  * Layouts: protocol.md section 13 (rdma-core mlx5dv.h). A block at most 16 basic blocks large.
  */
@@ -46,6 +48,7 @@ static const struct field wqe_fetch_fields[] = {
 	PORT_OUT(T, dma_req, dma_req, "reads of WQEs and doorbell records"),
 	STAT(T, fetches, "req", "orders of the scheduler"),
 	STAT(T, sq_reads, "req", "DMA reads of send WQEs"),
+	STAT(T, bf_wqes, "WQE", "send WQEs that BlueFlame brought: no read"),
 	STAT(T, bbs, "BB", "basic blocks read"),
 	STAT(T, wqes, "WQE", "send WQEs delivered"),
 	STAT(T, malformed, "WQE", "send WQEs of impossible length or segments"),
@@ -97,7 +100,7 @@ static bool take_order(struct wqe_fetch *w)
 	const struct sq_fetch *m = sq_fetch_peek(w->fetch);
 	uint32_t i = free_slot(w);
 
-	if (!m || i == MAX_READS || !pool_can_alloc(w->blocks))
+	if (!m || i == MAX_READS || (m->buf == BUF_NONE && !pool_can_alloc(w->blocks)))
 		return true;
 	if (!chan_can_push(w->qpc_req)) {
 		chan_stall(w->qpc_req);
@@ -106,11 +109,12 @@ static bool take_order(struct wqe_fetch *w)
 	SIM_CHECK(m->n_bb > 0 && m->max_wqe > 0, w);
 	w->slot[i] = (struct sq_slot){
 		.order = *m,
-		.buf = pool_alloc(w->blocks),
+		.buf = m->buf != BUF_NONE ? m->buf : pool_alloc(w->blocks),
 		.is_used = true,
-		.want = (uint32_t)min_u64(m->n_bb, w->prefetch),
+		.want = m->buf != BUF_NONE ? m->n_bb : (uint32_t)min_u64(m->n_bb, w->prefetch),
 		.taken_ps = w->b.now_ps,
 	};
+	w->bf_wqes += m->buf != BUF_NONE;
 	qpc_req_push(w->qpc_req, &(struct qpc_req){ .qpi = m->qpi, .tag = i });
 	chan_pop(w->fetch);
 	w->fetches++;
@@ -126,7 +130,7 @@ static void take_context(struct wqe_fetch *w)
 		return;
 	SIM_CHECK(m->tag < w->reads && w->slot[m->tag].order.qpi == m->qpi, w);
 	w->slot[m->tag].context_ps = w->b.now_ps;
-	qp_list_add(&w->sq_read, m->tag);
+	qp_list_add(w->slot[m->tag].order.buf != BUF_NONE ? &w->sq_decode : &w->sq_read, m->tag);
 	chan_pop(w->qpc_rsp);
 }
 

@@ -82,7 +82,7 @@ struct wqe_fetch {
 	uint32_t rq_stride; /* of the largest receive WQE */
 	bool is_rq_turn;    /* at dma_req */
 	/* statistics */
-	uint64_t fetches, sq_reads, bbs, wqes, malformed, cut;
+	uint64_t fetches, sq_reads, bf_wqes, bbs, wqes, malformed, cut;
 	uint64_t rq_reads, dbr_reads, rq_wqes, rq_none, srq_limits;
 };
 

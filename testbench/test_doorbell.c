@@ -107,9 +107,10 @@ static void doorbell_bad_write_is_counted_and_dropped(void)
 	bench_start(&e, NULL);
 	ring_at(&e, UAR_BLUEFLAME, 8, 0x3f, 0, 1); /* no such QP */
 	ring_at(&e, UAR_BLUEFLAME, 8, 0x5040, 0, 1);
-	ring_at(&e, UAR_BLUEFLAME, 16, 0x40, 0, 1); /* wrong size */
+	ring_at(&e, UAR_BLUEFLAME, 12, 0x40, 0, 1); /* wrong size */
 	ring_at(&e, UAR_BLUEFLAME, 4, 0x40, 0, 1);
 	ring_at(&e, 0x10, 8, 0x40, 0, 1); /* no register */
+	ring_at(&e, (uint64_t)UAR_PAGE * UAR_PAGES + UAR_BLUEFLAME, 8, 0x40, 0, 1);
 	ring_at(&e, UAR_CQ_DOORBELL, 8, 0x40, 0, 1);
 	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 64, 1); /* 65 blocks in a ring of 64 */
 	ring_at(&e, UAR_BLUEFLAME, 8, 0x40, 63, 1); /* just fits */
@@ -118,7 +119,7 @@ static void doorbell_bad_write_is_counted_and_dropped(void)
 	CU_ASSERT_EQUAL(e.sq_db->n_received, 1);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_qpn"), 2);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_size"), 2);
-	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_addr"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_addr"), 2);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "cq_rings"), 1);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_index"), 2);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "rings"), 1);
@@ -140,6 +141,113 @@ static void doorbell_ring_marks_every_request_of_batch(void)
 	for (uint32_t i = 0; i < 3; i++)
 		CU_ASSERT_EQUAL(oplog_row(e.nic.oplog, op[i])->t_ps[OP_DOORBELL], 4000);
 	CU_ASSERT_EQUAL(oplog_row(e.nic.oplog, op[3])->t_ps[OP_DOORBELL], 0);
+	bench_end(&e);
+}
+
+/* Write bytes [from, to) of the WQE of 'ds' segments at ring index 'index', 'unit' at a time. */
+static void write_wqe(struct bench *e, uint64_t at, uint32_t from, uint32_t to, uint32_t unit,
+		      uint16_t index, uint8_t ds)
+{
+	uint8_t wqe[UAR_BLUEFLAME_BYTES];
+
+	for (uint32_t i = 0; i < sizeof(wqe); i++)
+		wqe[i] = (uint8_t)(i * 7 + index);
+	memset(wqe, 0, 8);
+	hdr_put(wqe, 8, 16, index);
+	hdr_put(wqe, 32, 24, 0x40);
+	wqe[7] = ds;
+	for (uint32_t off = from; off < to; off += unit) {
+		struct tlp t = {
+			.addr = at + off, .len = unit, .buf = pool_alloc(e->pool), .kind = TLP_MWR
+		};
+
+		memcpy(buf_data(&e->t.sim, t.buf), wqe + off, unit);
+		tb_send(e->mmio, &t);
+	}
+}
+
+/* Number 'i' of what came out brings the WQE at 'index'. */
+static bool brings(struct bench *e, uint32_t i, uint16_t index, uint32_t bytes)
+{
+	const struct sq_db *m = tb_got(e->sq_db, i);
+	const uint8_t *p;
+
+	if (m->buf == BUF_NONE || m->index != index || m->n_bb != bytes / 64)
+		return false;
+	p = buf_data(&e->t.sim, m->buf);
+	for (uint32_t k = 8; k < bytes; k++)
+		if (p[k] != (uint8_t)(k * 7 + index))
+			return false;
+	return true;
+}
+
+static void release(struct bench *e, uint32_t i)
+{
+	const struct sq_db *m = tb_got(e->sq_db, i);
+
+	if (m->buf != BUF_NONE)
+		buf_unref(&e->sq_db->b, m->buf);
+}
+
+static void doorbell_blueflame_pieces_give_the_wqe(void)
+{
+	static const uint32_t unit[] = { 64, 32, 16 };
+
+	for (size_t i = 0; i < ARRAY_LEN(unit); i++) {
+		struct bench e;
+
+		bench_start(&e, NULL);
+		write_wqe(&e, UAR_BLUEFLAME, 0, 192, unit[i], 0, 11); /* 176 bytes, in 3 blocks */
+		write_wqe(&e, 5 * UAR_PAGE + UAR_BLUEFLAME + 0x100, 0, 64, unit[i], 3, 2);
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL_FATAL(e.sq_db->n_received, 2);
+		CU_ASSERT_TRUE(brings(&e, 0, 0, 192));
+		CU_ASSERT_TRUE(brings(&e, 1, 3, 64));
+		CU_ASSERT_FALSE(brings(&e, 0, 3, 192)); /* the seeded fault: of another WQE */
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "bf_rings"), 2);
+		release(&e, 0);
+		release(&e, 1);
+		bench_end(&e);
+	}
+}
+
+/* Two cores write at the same time, each to its page. */
+static void doorbell_blueflame_of_two_pages_mix(void)
+{
+	struct bench e;
+
+	bench_start(&e, NULL);
+	write_wqe(&e, UAR_BLUEFLAME, 0, 64, 64, 0, 8);
+	write_wqe(&e, UAR_PAGE + UAR_BLUEFLAME, 0, 64, 64, 2, 8);
+	write_wqe(&e, UAR_BLUEFLAME, 64, 128, 64, 0, 8);
+	write_wqe(&e, UAR_PAGE + UAR_BLUEFLAME, 64, 128, 64, 2, 8);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL_FATAL(e.sq_db->n_received, 2);
+	CU_ASSERT_TRUE(brings(&e, 0, 0, 128));
+	CU_ASSERT_TRUE(brings(&e, 1, 2, 128));
+	release(&e, 0);
+	release(&e, 1);
+	bench_end(&e);
+}
+
+static void doorbell_blueflame_torn_or_without_buffer(void)
+{
+	struct bench e;
+
+	bench_start(&e, (const char *[]){ "doorbell.bf_buffers=1", NULL });
+	write_wqe(&e, UAR_BLUEFLAME, 0, 64, 64, 0, 8);          /* its end never comes */
+	write_wqe(&e, UAR_BLUEFLAME + 0x100, 0, 128, 64, 0, 8); /* no buffer: the doorbell */
+	write_wqe(&e, UAR_BLUEFLAME, 0, 64, 64, 2, 2);
+	write_wqe(&e, UAR_BLUEFLAME, 0, 64, 64, 3, 17); /* longer than the buffer */
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bf_torn"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bf_full"), 2); /* what was dropped is free later */
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "bad_size"), 1);
+	CU_ASSERT_EQUAL_FATAL(e.sq_db->n_received, 2);
+	CU_ASSERT_EQUAL(((const struct sq_db *)tb_got(e.sq_db, 0))->producer, 2);
+	CU_ASSERT_EQUAL(((const struct sq_db *)tb_got(e.sq_db, 1))->producer, 3);
+	for (uint32_t i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(((const struct sq_db *)tb_got(e.sq_db, i))->buf, BUF_NONE);
 	bench_end(&e);
 }
 
@@ -230,6 +338,9 @@ static void doorbell_lost_ring_is_caught(void)
 CU_TestInfo test_doorbell_tests[] = { TEST(doorbell_ring_gives_producer_behind_wqe),
 				      TEST(doorbell_bad_write_is_counted_and_dropped),
 				      TEST(doorbell_ring_marks_every_request_of_batch),
+				      TEST(doorbell_blueflame_pieces_give_the_wqe),
+				      TEST(doorbell_blueflame_of_two_pages_mix),
+				      TEST(doorbell_blueflame_torn_or_without_buffer),
 				      TEST(doorbell_random_rings_end_at_last_producer),
 				      TEST(doorbell_waiting_ring_is_coalesced),
 				      TEST(doorbell_lost_ring_is_caught),

@@ -200,6 +200,44 @@ static void post_send_rings_record_then_register(void)
 	tear_down();
 }
 
+/* BlueFlame: the ring, the record, then the blocks copied from the ring; the buffers take turns. */
+static void post_send_blueflame_copies_whole_blocks(void)
+{
+	struct sge sge = SRC(0, 40); /* 32 + 4 + 40 bytes: two blocks */
+	struct send_wr wr = a_write(&sge);
+
+	set_up(TB_TWO_HOSTS);
+	h->post = POST_BF_INLINE;
+	h->wc_bytes = 64;
+	for (uint32_t k = 0; k < 2; k++) {
+		uint64_t ring = h->nic->qp[0].sq_pa + 128 * k;
+
+		list.n = 0;
+		wr.flags = SIG | WR_INLINE;
+		CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
+		CU_ASSERT_EQUAL_FATAL(list.n, 2 + 2 + 1 + 2);
+		CU_ASSERT_EQUAL(list.req[4].addr, h->nic->qp[0].dbr_pa + 4);
+		for (uint32_t i = 0; i < 2; i++) {
+			const struct cpu_req *r = &list.req[5 + i];
+
+			CU_ASSERT_EQUAL(r->kind, CPU_MMIO_COPY);
+			CU_ASSERT_EQUAL(r->addr, UAR_BLUEFLAME + 0x100 * k + 64 * i);
+			CU_ASSERT_EQUAL(r->len, 64);
+			CU_ASSERT_EQUAL(r->data[0] | (uint32_t)r->data[1] << 8 |
+						(uint32_t)r->data[2] << 16,
+					(ring + 64 * i) & 0xffffff);
+		}
+	}
+	list.n = 0; /* not inline; and the last of two */
+	wr.flags = SIG | WR_MORE;
+	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
+	wr.flags = SIG | WR_INLINE;
+	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
+	CU_ASSERT_EQUAL(list.req[list.n - 1].kind, CPU_MMIO);
+	CU_ASSERT_EQUAL(list.req[list.n - 1].len, 8);
+	tear_down();
+}
+
 /* Inline data are copied by memory, cut at blocks and at the pages that they come from. */
 static void post_send_inline_copies_pieces(void)
 {
@@ -528,6 +566,7 @@ static void system_what_is_not_there_yet_is_named(void)
 CU_TestInfo test_verbs_tests[] = {
 	{ "post_send_each_opcode_gives_its_vector", post_send_each_opcode_gives_its_vector },
 	{ "post_send_rings_record_then_register", post_send_rings_record_then_register },
+	{ "post_send_blueflame_copies_whole_blocks", post_send_blueflame_copies_whole_blocks },
 	{ "post_send_inline_copies_pieces", post_send_inline_copies_pieces },
 	{ "post_send_at_ring_end_wraps", post_send_at_ring_end_wraps },
 	{ "post_send_bad_argument_is_refused", post_send_bad_argument_is_refused },

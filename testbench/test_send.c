@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_send.c - ways to hand a WQE to the NIC, in whole runs: what each costs on the PCIe link, and
+ * what it gains in time
+ */
+#include <CUnit/CUnit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testbench/tb_run.h"
+
+#define N 20u
+#define LINK "[link0]\na = nic0\nb = nic1\nlength = 2m\n"
+#define MWR 24u /* bytes of a TLP on the link besides its data, hardware.md */
+#define MRD 24u
+#define CPLD 20u
+
+static const char hosts[] = "rnicsim-trace 1\n"
+			    "host h0\n"
+			    "host h1\n"
+			    "mr h0 src va=0x10000000 len=1MiB access=lw fill=inc\n"
+			    "mr h1 dst va=0x20000000 len=1MiB access=lw,rw fill=zero\n";
+
+struct numbers {
+	uint64_t time_ps, db_b, wqe_up_b, wqe_down_b, mmio_b;
+	uint64_t rings, bf_rings, bf_full, bf_dropped, bf_late, bf_wqes, sq_reads;
+};
+
+/* Run the trace 'text' with settings, expects held; its numbers. */
+static struct numbers run(const char *text, const char *const *sets)
+{
+	char name[] = "/tmp/rnicsim-send-XXXXXX";
+	int fd = mkstemp(name);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	struct tb_run t;
+	struct numbers n;
+
+	CU_ASSERT_FATAL(f != NULL);
+	fprintf(f, "%s%s", hosts, text);
+	fclose(f);
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = name, .ini = LINK, .sets = sets });
+	n = (struct numbers){
+		.time_ps = t.r.sim.now_ps,
+		.db_b = tb_run_stat(&t, "nic0.pcie_link.down_doorbell_b"),
+		.wqe_up_b = tb_run_stat(&t, "nic0.pcie_link.up_wqe_b"),
+		.wqe_down_b = tb_run_stat(&t, "nic0.pcie_link.down_wqe_b"),
+		.mmio_b = tb_run_stat(&t, "host0.host_mem.mmio_b"),
+		.rings = tb_run_stat(&t, "nic0.doorbell.rings"),
+		.bf_rings = tb_run_stat(&t, "nic0.doorbell.bf_rings"),
+		.bf_full = tb_run_stat(&t, "nic0.doorbell.bf_full"),
+		.bf_dropped = tb_run_stat(&t, "nic0.doorbell.bf_dropped"),
+		.bf_late = tb_run_stat(&t, "nic0.qp_sched.bf_late"),
+		.bf_wqes = tb_run_stat(&t, "nic0.wqe_fetch.bf_wqes"),
+		.sq_reads = tb_run_stat(&t, "nic0.wqe_fetch.sq_reads"),
+	};
+	tb_run_close(&t);
+	remove(name);
+	return n;
+}
+
+/* N WRITEs of 'bytes', one at a time or all at once. */
+static struct numbers run_writes(uint32_t bytes, bool is_inline, uint32_t window, const char *post,
+				 const char *more)
+{
+	char text[1024], set[64];
+
+	snprintf(set, sizeof(set), "workload.post=%s", post);
+	snprintf(text, sizeof(text),
+		 "qp h0 q0 type=RC peer=h1.q0 inline=220\n"
+		 "qp h1 q0 type=RC peer=h0.q0\n"
+		 "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:%u remote=dst:0 repeat=%u window=%u "
+		 "stride=256 rstride=256 flags=%s\n"
+		 "expect h0.q0 id=1 status=SUCCESS\n"
+		 "expect mem h1 dst:0:%u == h0 src:0:%u\n"
+		 "expect mem h1 dst:%u:%u == h0 src:%u:%u\n",
+		 bytes, N, window, is_inline ? "signaled,inline" : "signaled", bytes, bytes,
+		 (N - 1) * 256, bytes, (N - 1) * 256, bytes);
+	return run(text, (const char *[]){ set, more, NULL });
+}
+
+/* A WQE of an inline WRITE: control, address, and 4 bytes before the data. */
+static uint32_t inline_wqe_b(uint32_t bytes)
+{
+	return (uint32_t)align_up(align_up(32 + 4 + bytes, 16), 64);
+}
+
+static void doorbell_mode_costs_a_register_write_and_a_wqe_read(void)
+{
+	static const uint32_t sizes[] = { 1, 28, 29, 92, 93, 220 };
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct numbers n = run_writes(sizes[i], true, 1, "doorbell", NULL);
+		uint32_t wqe = inline_wqe_b(sizes[i]);
+
+		CU_ASSERT_EQUAL(n.db_b, N * (8 + MWR));
+		CU_ASSERT_EQUAL(n.mmio_b, N * 8);
+		CU_ASSERT_EQUAL(n.wqe_up_b, N * MRD);
+		CU_ASSERT_EQUAL(n.wqe_down_b, N * (wqe + CPLD));
+		CU_ASSERT_EQUAL(n.bf_rings, 0);
+		CU_ASSERT_EQUAL(n.sq_reads, N);
+	}
+}
+
+static void blueflame_costs_register_writes_of_whole_blocks_and_no_read(void)
+{
+	static const uint32_t sizes[] = { 1, 28, 29, 92, 93, 220 };
+	static const uint32_t units[] = { 64, 32, 16 };
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		for (size_t k = 0; k < ARRAY_LEN(units); k++) {
+			uint32_t wqe = inline_wqe_b(sizes[i]);
+			struct numbers n;
+			char set[64];
+
+			snprintf(set, sizeof(set), "workload.wc_bytes=%u", units[k]);
+			n = run_writes(sizes[i], true, 1, "blueflame", set);
+			CU_ASSERT_EQUAL(n.db_b, N * (wqe / units[k]) * (units[k] + MWR));
+			CU_ASSERT_EQUAL(n.mmio_b, N * wqe);
+			CU_ASSERT_EQUAL(n.wqe_up_b + n.wqe_down_b + n.sq_reads, 0);
+			CU_ASSERT_EQUAL(n.bf_rings, N);
+			CU_ASSERT_EQUAL(n.bf_wqes, N);
+		}
+}
+
+static void blueflame_of_inline_leaves_others_to_the_doorbell(void)
+{
+	struct numbers n = run_writes(64, false, 1, "bf_inline", NULL);
+
+	CU_ASSERT_EQUAL(n.bf_rings, 0);
+	CU_ASSERT_EQUAL(n.db_b, N * (8 + MWR));
+	n = run_writes(64, false, 1, "blueflame", NULL);
+	CU_ASSERT_EQUAL(n.bf_rings, N);
+	CU_ASSERT_EQUAL(n.db_b, N * (64 + MWR));
+}
+
+static void blueflame_is_faster_than_inline_is_faster_than_neither(void)
+{
+	struct numbers bf = run_writes(32, true, 1, "blueflame", NULL);
+	struct numbers in = run_writes(32, true, 1, "doorbell", NULL);
+	struct numbers no = run_writes(32, false, 1, "doorbell", NULL);
+	struct numbers bf_no = run_writes(32, false, 1, "blueflame", NULL);
+
+	CU_ASSERT(bf.time_ps < in.time_ps);
+	CU_ASSERT(in.time_ps < no.time_ps);
+	CU_ASSERT(bf.time_ps < bf_no.time_ps);
+	CU_ASSERT(bf_no.time_ps < no.time_ps);
+}
+
+static void blueflame_behind_unfetched_wqes_is_read_from_memory(void)
+{
+	struct numbers n = run_writes(32, true, N, "blueflame", "qp_sched.wqe_per_qp=1");
+
+	CU_ASSERT_EQUAL(n.bf_rings + n.bf_dropped, N);
+	CU_ASSERT(n.bf_late > 0);
+	CU_ASSERT_EQUAL(n.bf_wqes, n.bf_rings - n.bf_late);
+	CU_ASSERT(n.sq_reads > 0);
+}
+
+static void blueflame_without_buffers_is_a_doorbell(void)
+{
+	struct numbers n = run_writes(220, true, 1, "blueflame", "doorbell.bf_buffers=0");
+
+	CU_ASSERT_EQUAL(n.bf_full, N);
+	CU_ASSERT_EQUAL(n.rings, N);
+	CU_ASSERT_EQUAL(n.bf_rings, 0);
+	CU_ASSERT_EQUAL(n.sq_reads, N);
+}
+
+/* Four posts, one doorbell: the last is no single WQE and goes by the 8-byte doorbell. */
+static void batch_rings_once_with_eight_bytes(void)
+{
+	static const char text[] =
+		"qp h0 q0 type=RC peer=h1.q0 inline=64\n"
+		"qp h1 q0 type=RC peer=h0.q0\n"
+		"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=dst:0 flags=inline,more\n"
+		"post h0.q0 id=2 op=RDMA_WRITE sge=src:8:8 remote=dst:8 flags=inline,more\n"
+		"post h0.q0 id=3 op=RDMA_WRITE sge=src:16:8 remote=dst:16 flags=inline,more\n"
+		"post h0.q0 id=4 op=RDMA_WRITE sge=src:24:8 remote=dst:24 flags=inline\n"
+		"expect h0.q0 id=4 status=SUCCESS\n"
+		"expect mem h1 dst:0:32 == h0 src:0:32\n";
+	struct numbers n = run(text, (const char *[]){ "workload.post=blueflame", NULL });
+
+	CU_ASSERT_EQUAL(n.rings, 1);
+	CU_ASSERT_EQUAL(n.bf_rings, 0);
+	CU_ASSERT_EQUAL(n.db_b, 8 + MWR);
+	CU_ASSERT_EQUAL(n.wqe_up_b, MRD);
+	CU_ASSERT_EQUAL(n.wqe_down_b, 4 * 64 + CPLD);
+}
+
+#define TEST(f) \
+	{ \
+#f, f \
+	}
+CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_a_wqe_read),
+				  TEST(blueflame_costs_register_writes_of_whole_blocks_and_no_read),
+				  TEST(blueflame_of_inline_leaves_others_to_the_doorbell),
+				  TEST(blueflame_is_faster_than_inline_is_faster_than_neither),
+				  TEST(blueflame_behind_unfetched_wqes_is_read_from_memory),
+				  TEST(blueflame_without_buffers_is_a_doorbell),
+				  TEST(batch_rings_once_with_eight_bytes),
+				  CU_TEST_INFO_NULL };
