@@ -234,9 +234,10 @@ static void perf_out_keeps_a_scenario_that_runs(void)
 {
 	char args[512],
 		*argv[] = { (char *)(uintptr_t) "run", args, (char *)(uintptr_t) "--quiet" };
-	const char *dir = tb_path("");
+	char dir[256];
 	struct err e;
 
+	snprintf(dir, sizeof(dir), "%s", tb_path("perf"));
 	snprintf(args, sizeof(args), "perf send_bw -n 20 -q 3 -s 100 --out %s", dir);
 	CU_ASSERT_EQUAL(perf(args, NULL, &e), 0);
 	snprintf(args, sizeof(args), "%s/perf.ini", dir);
