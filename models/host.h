@@ -81,6 +81,7 @@ struct drv_cq {
 	bool is_polling;            /* a poll is on its way or waits at the memory */
 	bool is_armed, is_draining; /* event mode: an event is to come; it came, emptied now */
 	uint64_t n_events;          /* completion events seen */
+	uint32_t core;              /* that polls it */
 	uint32_t next_poll;         /* list of CQs to be polled: index + 1 */
 };
 

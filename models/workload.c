@@ -2,8 +2,8 @@
 /*
  * workload.c - the CPU of a host and the program that it runs: the records of the trace
  *
- * One core. It posts work requests through the verbs calls (verbs.h), whose stores and register
- * writes go out one a cycle in program order, and reads completions. A post takes post_cost before
+ * A core posts work requests through the verbs calls (verbs.h), whose stores and register writes go
+ * out in program order, and reads completions. A post takes post_cost before
  * its first store and doorbell_cost before the register write; a completion takes poll_cost.
  * Completions come before posts.
  *
@@ -21,8 +21,12 @@
  * A CQ in event mode is armed instead when something is outstanding. Its event takes irq_cost; then
  * completions are looked for until there is none, and it is armed again.
  *
- * The calls themselves: workload_post.c, workload_state.c. Not modelled: more than one core, cache
- * misses of the program, the lock of a QP.
+ * With several cores, a queue and a CQ belong to one each; a core has a UAR page of its own. They
+ * work independently and share the way to memory: one access a cycle, in turn. Stores to memory and
+ * what concerns no queue are done by the first one.
+ *
+ * The calls themselves: workload_post.c, workload_state.c. Not modelled: cache misses of the program,
+ * locks.
  */
 #include "models/workload.h"
 
@@ -58,6 +62,8 @@ static const struct field workload_fields[] = {
 	PARAM_TIME(T, irq_cost, 2 * PS_PER_US, 0, PS_PER_S,
 		   "time of the core for an event: interrupt, and the program that waited wakes up",
 		   "declared"),
+	PARAM(T, cores, 1, 1, UAR_PAGES, "core",
+	      "cores; the QPs of the host belong to them in turn, each has a UAR page", "declared"),
 	PARAM(T, ci_every, 16, 1, 1u << 20, "CQE",
 	      "the consumer index is stored after so many completions, or a quarter of the CQ",
 	      "declared"),
@@ -78,9 +84,10 @@ static const struct field workload_fields[] = {
 	STAT(T, events, "EQE", "events handled"),
 	STAT(T, doorbells, "db", "send doorbells rung"),
 	STAT(T, mem_b, "B", "stored by the program"),
+	STAT(T, busy_ps, "ps", "time for which a core was at work, mean of the cores"),
 	SIGNAL(T, open_sends, 20, "send requests that are not completed"),
 	SIGNAL(T, open_recvs, 20, "receives that are not completed"),
-	SIGNAL(T, is_busy, 1, "the core is at work"),
+	SIGNAL(T, is_busy, 1, "a core is at work"),
 	FIELDS_END
 };
 #undef T
@@ -90,22 +97,42 @@ static const struct field workload_fields[] = {
 void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi)
 {
 	struct drv_cq *cq = &h->cq[cqi];
+	struct core *c = &w->core[cq->core];
 
 	if (cq->is_polling || cq->is_armed || cq->outstanding == 0)
 		return;
 	cq->is_polling = true;
 	cq->next_poll = 0;
-	if (w->poll_head)
-		h->cq[w->poll_tail - 1].next_poll = cqi + 1;
+	if (c->poll_head)
+		h->cq[c->poll_tail - 1].next_poll = cqi + 1;
 	else
-		w->poll_head = cqi + 1;
-	w->poll_tail = cqi + 1;
+		c->poll_head = cqi + 1;
+	c->poll_tail = cqi + 1;
+	w->is_kicked |= c != w->c;
 }
 
 static bool is_queued(const struct rec *c)
 {
 	return c->kind == REC_POST || c->kind == REC_RECV || c->kind == REC_MODIFY_QP ||
 	       c->kind == REC_DESTROY;
+}
+
+/* Records of no queue are the first core's. */
+void workload_ready(struct workload *w, struct host *h, uint32_t handle)
+{
+	const struct rec *rec = rec_at(&h->system->recs, handle);
+	struct core *c = is_queued(rec) ? core_of(w, h, rec->qpi) : w->core;
+
+	ready_push(&h->system->recs, &c->ready, handle);
+	w->is_kicked |= c != w->c;
+}
+
+bool workload_may_push(struct workload *w)
+{
+	bool is_free = !w->is_port_used;
+
+	w->is_port_used = true;
+	return is_free;
 }
 
 static void make_ready(struct workload *w, struct host *h, uint32_t handle)
@@ -117,7 +144,7 @@ static void make_ready(struct workload *w, struct host *h, uint32_t handle)
 	c->start_ps = from + c->delay_ps < from ? TIME_NEVER - 1 : from + c->delay_ps;
 	c->is_ready = true;
 	if (!is_queued(c) || w->wq[c->qpi].head == handle)
-		ready_push(r, &w->ready, handle);
+		workload_ready(w, h, handle);
 }
 
 /* A receive that is in force from the start, unless one before it in its QP waits. */
@@ -207,7 +234,7 @@ static void retire(struct workload *w, struct host *h, const struct wc *wc)
 		workload_unpark(w, h, q);
 	} else if (q->is_blocked) {
 		q->is_blocked = false;
-		ready_push(&s->recs, &w->ready, q->head);
+		workload_ready(w, h, q->head);
 	}
 }
 
@@ -241,34 +268,39 @@ static bool is_register(uint8_t kind)
 /* From the access of kind 'done', the last one pushed, to the next of the list. */
 static uint64_t access_cost(const struct workload *w, uint8_t done)
 {
-	if (w->at == w->list->n)
+	if (w->c->at == w->c->list->n)
 		return done == CPU_MMIO_COPY ? w->flush_cyc : 1;
-	if (!is_register(w->list->req[w->at].kind))
+	if (!is_register(w->c->list->req[w->c->at].kind))
 		return 1;
 	return is_register(done) ? w->wc_cyc : w->doorbell_cyc;
 }
 
 static uint64_t push_access(struct workload *w)
 {
-	const struct cpu_req *q = &w->list->req[w->at];
+	const struct cpu_req *q = &w->c->list->req[w->c->at];
 
+	if (!workload_may_push(w))
+		return w->b.cycle + 1;
 	if (!chan_can_push(w->cpu_req))
 		return chan_stall(w->cpu_req);
 	cpu_req_push(w->cpu_req, q);
-	w->at++;
+	w->c->at++;
+	w->turn = (uint32_t)(w->c + 1 - w->core) % w->cores;
 	spend(w, access_cost(w, q->kind));
-	if (w->at == w->list->n && w->n_drop)
+	if (w->c->at == w->c->list->n && w->c->n_drop)
 		spend(w, w->dereg_cyc);
-	return w->free_cyc;
+	return w->c->free_cyc;
 }
 
 static uint64_t push_poll(struct workload *w, struct host *h)
 {
-	uint32_t cqi = w->poll_head - 1;
+	uint32_t cqi = w->c->poll_head - 1;
 
+	if (w->is_port_used)
+		return w->b.cycle + 1;
 	if (!chan_can_push(w->cpu_req))
 		return chan_stall(w->cpu_req);
-	w->poll_head = h->cq[cqi].next_poll;
+	w->c->poll_head = h->cq[cqi].next_poll;
 	if (h->nic->cq[cqi].is_event)
 		workload_serve_cq(w, h, cqi);
 	else
@@ -276,43 +308,91 @@ static uint64_t push_poll(struct workload *w, struct host *h)
 	return push_access(w);
 }
 
+/* The oldest answer that waits for the core is dealt with. */
+static void take_answer(struct workload *w, struct host *h)
+{
+	const struct cpu_rsp *rsp = &w->rsp[w->c->rsp_head - 1];
+
+	w->c->rsp_head = w->rsp_next[w->c->rsp_head - 1];
+	if (rsp->tag > verbs_eq_tag(h))
+		workload_byte_seen(w, h, rsp->tag - workload_byte_tag(h, 0));
+	else if (rsp->tag == verbs_eq_tag(h) || !verbs_peeked(h, rsp->tag, rsp->data))
+		workload_take_event(w, h, rsp);
+	else
+		take_completion(w, h, rsp);
+}
+
+/* The core that waits for an answer. Events are the first one's. */
+static struct core *asker(struct workload *w, const struct host *h, uint32_t tag)
+{
+	if (tag > verbs_eq_tag(h))
+		return core_of(w, h, tag - workload_byte_tag(h, 0));
+	return &w->core[tag == verbs_eq_tag(h) ? 0 : h->cq[tag].core];
+}
+
+/* An answer waits for its core. */
+static void sort_answer(struct workload *w, struct host *h)
+{
+	const struct cpu_rsp *m = cpu_rsp_peek(w->cpu_rsp);
+	struct core *c;
+
+	if (!m)
+		return;
+	c = asker(w, h, m->tag);
+	w->rsp[m->tag] = *m;
+	w->rsp_next[m->tag] = 0;
+	if (c->rsp_head)
+		w->rsp_next[c->rsp_tail - 1] = m->tag + 1;
+	else
+		c->rsp_head = m->tag + 1;
+	c->rsp_tail = m->tag + 1;
+	chan_pop(w->cpu_rsp);
+}
+
 /* One thing at a time; returns when the core wants to go on. */
 static uint64_t run_core(struct workload *w, struct host *h)
 {
 	struct recs *r = &h->system->recs;
-	const struct cpu_rsp *rsp;
 
-	if (w->b.cycle < w->free_cyc)
-		return w->free_cyc;
-	if (w->at < w->list->n)
+	if (w->b.cycle < w->c->free_cyc)
+		return w->c->free_cyc;
+	if (w->c->at < w->c->list->n)
 		return push_access(w);
-	if (w->n_drop)
+	if (w->c->n_drop)
 		return workload_drop_keys(w);
-	if (w->has_cmd || w->has_limit)
+	if (w->c->has_cmd || w->c->has_limit)
 		return workload_push_cmd(w);
-	rsp = cpu_rsp_peek(w->cpu_rsp);
-	if (rsp) {
-		if (rsp->tag > verbs_eq_tag(h))
-			workload_byte_seen(w, h, rsp->tag - workload_byte_tag(h, 0));
-		else if (rsp->tag == verbs_eq_tag(h) || !verbs_peeked(h, rsp->tag, rsp->data))
-			workload_take_event(w, h, rsp);
-		else
-			take_completion(w, h, rsp);
-		chan_pop(w->cpu_rsp);
-		return w->free_cyc;
+	if (w->c->rsp_head) {
+		take_answer(w, h);
+		return w->c->free_cyc;
 	}
-	if (w->poll_head)
+	if (w->c->poll_head)
 		return push_poll(w, h);
-	if (w->storing) {
+	if (w->c->storing) {
 		workload_store(w, h);
-		return w->list->n ? push_access(w) : w->b.cycle + 1;
+		return w->c->list->n ? push_access(w) : w->b.cycle + 1;
 	}
-	if (!w->ready)
+	if (!w->c->ready)
 		return CYCLE_NEVER;
-	if (rec_at(r, w->ready)->start_ps > w->b.now_ps)
-		return block_cycle_at(&w->b, rec_at(r, w->ready)->start_ps);
-	workload_run(w, h, ready_pop(r, &w->ready));
-	return max_u64(w->free_cyc, w->b.cycle + 1);
+	if (rec_at(r, w->c->ready)->start_ps > w->b.now_ps)
+		return block_cycle_at(&w->b, rec_at(r, w->c->ready)->start_ps);
+	workload_run(w, h, ready_pop(r, &w->c->ready));
+	return max_u64(w->c->free_cyc, w->b.cycle + 1);
+}
+
+/* A cycle of every core. The one after that which pushed last goes first. */
+static uint64_t run_cores(struct workload *w, struct host *h)
+{
+	uint64_t next = CYCLE_NEVER;
+	uint32_t first = w->turn;
+
+	w->is_port_used = w->is_kicked = w->is_busy = false;
+	for (uint32_t k = 0; k < w->cores; k++) {
+		w->c = &w->core[first + k < w->cores ? first + k : first + k - w->cores];
+		next = min_u64(next, run_core(w, h));
+		w->is_busy |= w->c->at < w->c->list->n || w->c->free_cyc > w->b.cycle;
+	}
+	return w->is_kicked && w->cores > 1 ? w->b.cycle + 1 : next;
 }
 
 static uint64_t workload_step(struct block *b)
@@ -328,8 +408,8 @@ static uint64_t workload_step(struct block *b)
 		arrive(w, h, rec->rec);
 		chan_pop(w->rec);
 	}
-	next = run_core(w, h);
-	w->is_busy = w->at < w->list->n || w->free_cyc > b->cycle;
+	sort_answer(w, h);
+	next = run_cores(w, h);
 	return h->inbox ? min_u64(next, b->cycle + 1) : next;
 }
 
@@ -337,9 +417,14 @@ static void workload_build(struct block *b)
 {
 	struct workload *w = (struct workload *)b;
 	struct host *h = b->env;
+	uint32_t n_tags = workload_byte_tag(h, h->nic->n_qp);
 
 	w->wq = block_alloc(b, verbs_n_rq(h), sizeof(*w->wq));
-	w->list = block_alloc(b, 1, sizeof(*w->list));
+	w->core = block_alloc(b, w->cores, sizeof(*w->core));
+	for (uint32_t i = 0; i < w->cores; i++)
+		w->core[i].list = block_alloc(b, 1, sizeof(*w->core->list));
+	w->rsp = block_alloc(b, n_tags, sizeof(*w->rsp));
+	w->rsp_next = block_alloc(b, n_tags, sizeof(*w->rsp_next));
 	w->post_cyc = block_cycles_of_ps(b, w->post_cost);
 	w->doorbell_cyc = block_cycles_of_ps(b, w->doorbell_cost);
 	w->wc_cyc = block_cycles_of_ps(b, w->wc_cost);
@@ -354,6 +439,22 @@ static void workload_build(struct block *b)
 	h->wc_bytes = w->wc_bytes < 32 ? 16 : w->wc_bytes < 64 ? 32 : 64;
 }
 
+/* QPs take turns; a CQ is polled by the core of the first QP that it serves. */
+static void assign_cores(struct workload *w, struct host *h)
+{
+	for (uint32_t i = 0; i < h->nic->n_cq; i++)
+		h->cq[i].core = 0;
+	for (uint32_t i = h->nic->n_qp; i-- > 0;) {
+		h->qp[i].core = i % w->cores;
+		for (uint32_t k = 0; k < 2; k++) {
+			uint32_t cqi = k ? h->nic->qp[i].scq : h->nic->qp[i].rcq;
+
+			if (cqi < h->nic->n_cq)
+				h->cq[cqi].core = h->qp[i].core;
+		}
+	}
+}
+
 /*
  * Once a run: the records read before time 0 are taken over, and receives posted by then are waited
  * for.
@@ -363,13 +464,16 @@ static void workload_reset(struct block *b)
 	struct workload *w = (struct workload *)b;
 	struct host *h = b->env;
 
-	new_list(w);
-	w->free_cyc = 0;
-	w->ready = w->storing = REC_NONE;
-	w->poll_head = w->n_drop = 0;
-	w->has_cmd = w->has_limit = false;
+	assign_cores(w, h);
+	for (uint32_t i = 0; i < w->cores; i++) {
+		w->core[i] = (struct core){ .list = w->core[i].list };
+		w->core[i].list->n = 0;
+	}
+	w->c = w->core;
+	w->turn = 0;
+	w->busy_cyc = 0;
 	if (h->wants_events)
-		verbs_wait_event(h, w->list);
+		verbs_wait_event(h, w->c->list);
 	w->open_sends = w->open_recvs = 0;
 	for (uint32_t i = 0; i < verbs_n_rq(h); i++)
 		w->open_recvs += verbs_posted(h, i);

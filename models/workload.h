@@ -20,19 +20,8 @@ struct work_queue {
 	bool is_parked_ready;         /* the first parked one is among those that can run */
 };
 
-struct workload {
-	struct block b;
-	/* parameters */
-	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost, cmd_cost, irq_cost;
-	uint64_t wc_cost, flush_cost;
-	uint8_t post; /* enum post_mode */
-	uint32_t wc_bytes;
-	uint32_t ci_every;
-	bool refuse_misaligned;
-	/* ports */
-	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd, *srq_cmd;
-	/* state */
-	struct work_queue *wq;                /* by QP; then receives by SRQ */
+/* A core: what it does, and what waits for it. */
+struct core {
 	uint32_t ready;                       /* heap of records that can run */
 	struct cpu_list *list;                /* accesses of the call under way */
 	uint32_t at;                          /* the next of them */
@@ -44,9 +33,33 @@ struct workload {
 	struct srq_cmd limit;
 	bool has_cmd, has_limit;
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
+	uint32_t rsp_head, rsp_tail;   /* answers of polls, by tag + 1 */
+};
+
+struct workload {
+	struct block b;
+	/* parameters */
+	uint64_t post_cost, doorbell_cost, poll_cost, dereg_cost, cmd_cost, irq_cost;
+	uint64_t wc_cost, flush_cost;
+	uint8_t post; /* enum post_mode */
+	uint32_t wc_bytes;
+	uint32_t ci_every, cores;
+	bool refuse_misaligned;
+	/* ports */
+	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd, *srq_cmd;
+	/* state */
+	struct work_queue *wq; /* by QP; then receives by SRQ */
+	struct core *core;     /* 'cores' of them */
+	struct core *c;        /* whose turn it is in this step */
+	uint32_t turn;         /* the core that goes first */
+	bool is_port_used;     /* in this cycle, by a core that went before */
+	bool is_kicked;        /* a core gave another one something to do */
+	struct cpu_rsp *rsp;   /* by tag: answers that wait for their core */
+	uint32_t *rsp_next;    /* by tag: list of them, + 1 */
 	uint64_t post_cyc, doorbell_cyc, wc_cyc, flush_cyc, poll_cyc, dereg_cyc, cmd_cyc, irq_cyc;
 	/* statistics */
-	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b, events;
+	uint64_t posts, recvs, refused, cqes, error_cqes, doorbells, mem_b, events, busy_ps;
+	uint64_t busy_cyc; /* of all cores */
 	/* waves */
 	uint32_t open_sends, open_recvs; /* posted, not completed */
 	bool is_busy;
@@ -55,18 +68,34 @@ struct workload {
 /* The core is busy for so many cycles, at least one. */
 static inline void spend(struct workload *w, uint64_t cyc)
 {
-	w->free_cyc = w->b.cycle + max_u64(cyc, 1);
+	uint64_t from = max_u64(w->c->free_cyc, w->b.cycle);
+
+	w->c->free_cyc = w->b.cycle + max_u64(cyc, 1);
+	w->busy_cyc += w->c->free_cyc - from;
+	w->busy_ps = domain_edge(w->b.dom, w->busy_cyc) / w->cores;
+}
+
+/* The core that a receive queue, or the send queue of the same index, belongs to. */
+static inline struct core *core_of(struct workload *w, const struct host *h, uint32_t rqi)
+{
+	return &w->core[rqi < h->nic->n_qp ? h->qp[rqi].core : (rqi - h->nic->n_qp) % w->cores];
 }
 
 /* Start a call: its accesses follow when the core is free. */
 static inline struct cpu_list *new_list(struct workload *w)
 {
-	w->list->n = 0;
-	w->at = 0;
-	return w->list;
+	w->c->list->n = 0;
+	w->c->at = 0;
+	return w->c->list;
 }
 
 extern const struct block_class workload_class;
+
+/* The record can run: it is the turn of its queue, if it has one. */
+void workload_ready(struct workload *w, struct host *h, uint32_t handle);
+
+/* A core pushes something to another block, one a cycle: false when another one did. */
+bool workload_may_push(struct workload *w);
 
 /* A CQ has something outstanding: poll it, unless that is being done. */
 void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi);

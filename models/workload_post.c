@@ -16,7 +16,7 @@ void workload_next(struct workload *w, struct host *h, struct work_queue *q)
 	q->n_recvs -= rec_at(r, q->head)->kind != REC_POST;
 	q->head = rec_at(r, q->head)->next;
 	if (q->head && rec_at(r, q->head)->is_ready)
-		ready_push(r, &w->ready, q->head);
+		workload_ready(w, h, q->head);
 }
 
 static void refuse(struct workload *w, struct host *h, const struct rec *c)
@@ -56,7 +56,7 @@ void workload_byte_seen(struct workload *w, struct host *h, uint32_t qpi)
 	uint32_t handle = w->wq[qpi].head;
 
 	rec_at(r, handle)->has_polled = true;
-	ready_push(r, &w->ready, handle);
+	workload_ready(w, h, handle);
 	spend(w, 1);
 }
 
@@ -105,8 +105,8 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 
 		new_list(w);
 		if (c->is_stamped)
-			stamp(h, c, &sge[wr.n_sge - 1], w->list);
-		verbs_post_send(h, c->qpi, &wr, op, w->list);
+			stamp(h, c, &sge[wr.n_sge - 1], w->c->list);
+		verbs_post_send(h, c->qpi, &wr, op, w->c->list);
 		workload_want_poll(w, h, h->nic->qp[c->qpi].scq);
 		if (c->opcode == WR_BIND_MW)
 			h->system->mws[c->mw].mr = c->mr;
@@ -116,7 +116,7 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 	}
 	if (++c->done < c->repeat) {
 		c->start_ps = w->b.now_ps;
-		ready_push(r, &w->ready, handle);
+		workload_ready(w, h, handle);
 		return;
 	}
 	workload_next(w, h, &w->wq[c->qpi]);
@@ -156,7 +156,7 @@ void workload_unpark(struct workload *w, struct host *h, struct work_queue *q)
 	if (!q->parked || q->is_parked_ready)
 		return;
 	q->is_parked_ready = true;
-	ready_push(&h->system->recs, &w->ready, q->parked);
+	workload_ready(w, h, q->parked);
 }
 
 void workload_park(struct workload *w, struct host *h, uint32_t handle)
@@ -202,28 +202,28 @@ static void run_queued_recv(struct workload *w, struct host *h, uint32_t handle)
 void workload_store(struct workload *w, struct host *h)
 {
 	struct recs *r = &h->system->recs;
-	struct rec *c = rec_at(r, w->storing);
+	struct rec *c = rec_at(r, w->c->storing);
 	struct cpu_list *l = new_list(w);
 
-	while (l->n < CPU_LIST_MAX && w->stored < c->mem_len) {
+	while (l->n < CPU_LIST_MAX && w->c->stored < c->mem_len) {
 		struct cpu_req *q = &l->req[l->n++];
-		uint64_t pa = space_pa(h->space, c->mem_va + w->stored, NULL);
-		uint64_t n = min_u64(c->mem_len - w->stored, STORE_BYTES - pa % STORE_BYTES);
+		uint64_t pa = space_pa(h->space, c->mem_va + w->c->stored, NULL);
+		uint64_t n = min_u64(c->mem_len - w->c->stored, STORE_BYTES - pa % STORE_BYTES);
 
 		*q = (struct cpu_req){
 			.addr = pa, .op = OP_NONE, .kind = CPU_STORE, .len = (uint8_t)n
 		};
 		if (c->mem_bytes)
-			memcpy(q->data, c->mem_bytes + w->stored, n);
+			memcpy(q->data, c->mem_bytes + w->c->stored, n);
 		else
 			memset(q->data, c->mem_byte, n);
-		w->stored += n;
+		w->c->stored += n;
 	}
-	if (w->stored < c->mem_len)
+	if (w->c->stored < c->mem_len)
 		return;
 	w->mem_b += c->mem_len;
-	rec_free(r, w->storing, &w->b);
-	w->storing = REC_NONE;
+	rec_free(r, w->c->storing, &w->b);
+	w->c->storing = REC_NONE;
 }
 
 /* The windows that were bound to a region, as many as a call takes: true when there are no more. */
@@ -234,10 +234,10 @@ static bool unbind_windows(struct workload *w, struct host *h, uint32_t mr)
 	for (uint32_t i = 0; i < s->trace->n_mws; i++) {
 		if (s->trace->mws[i].host != h->index || s->mws[i].mr != mr)
 			continue;
-		if (w->n_drop == DROP_KEYS - 2)
+		if (w->c->n_drop == DROP_KEYS - 2)
 			return false;
-		verbs_unbind_mw(h, s->mws[i].rkey, w->list);
-		w->drop_key[w->n_drop++] = s->mws[i].rkey;
+		verbs_unbind_mw(h, s->mws[i].rkey, w->c->list);
+		w->c->drop_key[w->c->n_drop++] = s->mws[i].rkey;
 		s->mws[i].mr = TRACE_NONE;
 	}
 	return true;
@@ -250,23 +250,25 @@ static void run_dereg(struct workload *w, struct host *h, uint32_t handle)
 
 	new_list(w);
 	if (!unbind_windows(w, h, c->mr)) {
-		ready_push(&h->system->recs, &w->ready, handle);
+		workload_ready(w, h, handle);
 		return;
 	}
-	verbs_dereg_mr(h, mr, w->list);
-	w->drop_key[w->n_drop++] = mr->lkey;
+	verbs_dereg_mr(h, mr, w->c->list);
+	w->c->drop_key[w->c->n_drop++] = mr->lkey;
 	if (mr->rkey != mr->lkey)
-		w->drop_key[w->n_drop++] = mr->rkey;
+		w->c->drop_key[w->c->n_drop++] = mr->rkey;
 	rec_free(&h->system->recs, handle, &w->b);
 }
 
 uint64_t workload_drop_keys(struct workload *w)
 {
+	if (!workload_may_push(w))
+		return w->b.cycle + 1;
 	if (!chan_can_push(w->mpt_cmd))
 		return chan_stall(w->mpt_cmd);
-	mpt_cmd_push(w->mpt_cmd, &(struct mpt_cmd){ .key = w->drop_key[--w->n_drop] });
+	mpt_cmd_push(w->mpt_cmd, &(struct mpt_cmd){ .key = w->c->drop_key[--w->c->n_drop] });
 	spend(w, 1);
-	return w->free_cyc;
+	return w->c->free_cyc;
 }
 
 void workload_run(struct workload *w, struct host *h, uint32_t handle)
@@ -281,8 +283,8 @@ void workload_run(struct workload *w, struct host *h, uint32_t handle)
 		run_queued_recv(w, h, handle);
 		break;
 	case REC_MEM:
-		w->storing = handle;
-		w->stored = 0;
+		w->c->storing = handle;
+		w->c->stored = 0;
 		break;
 	case REC_MODIFY_QP:
 		workload_modify(w, h, handle);

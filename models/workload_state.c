@@ -10,9 +10,9 @@
 
 static void command(struct workload *w, uint32_t qpi, uint8_t state)
 {
-	SIM_CHECK(!w->has_cmd, w);
-	w->cmd = (struct qp_cmd){ .qpi = qpi, .state = state };
-	w->has_cmd = true;
+	SIM_CHECK(!w->c->has_cmd, w);
+	w->c->cmd = (struct qp_cmd){ .qpi = qpi, .state = state };
+	w->c->has_cmd = true;
 }
 
 static void end_record(struct workload *w, struct host *h, uint32_t handle)
@@ -144,26 +144,28 @@ void workload_limit(struct workload *w, struct host *h, uint32_t handle)
 	struct cpu_list *l = new_list(w);
 
 	verbs_wait_event(h, l);
-	w->limit = (struct srq_cmd){ .srqi = c->qpi - h->nic->n_qp, .limit = c->limit };
-	w->has_limit = true;
+	w->c->limit = (struct srq_cmd){ .srqi = c->qpi - h->nic->n_qp, .limit = c->limit };
+	w->c->has_limit = true;
 	spend(w, w->cmd_cyc);
 	rec_free(&h->system->recs, handle, &w->b);
 }
 
 uint64_t workload_push_cmd(struct workload *w)
 {
-	if (w->has_limit) {
+	if (!workload_may_push(w))
+		return w->b.cycle + 1;
+	if (w->c->has_limit) {
 		if (!chan_can_push(w->srq_cmd))
 			return chan_stall(w->srq_cmd);
-		srq_cmd_push(w->srq_cmd, &w->limit);
-		w->has_limit = false;
+		srq_cmd_push(w->srq_cmd, &w->c->limit);
+		w->c->has_limit = false;
 		spend(w, 1);
-		return w->free_cyc;
+		return w->c->free_cyc;
 	}
 	if (!chan_can_push(w->qp_cmd))
 		return chan_stall(w->qp_cmd);
-	qp_cmd_push(w->qp_cmd, &w->cmd);
-	w->has_cmd = false;
+	qp_cmd_push(w->qp_cmd, &w->c->cmd);
+	w->c->has_cmd = false;
 	spend(w, 1);
-	return w->free_cyc;
+	return w->c->free_cyc;
 }

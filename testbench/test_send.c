@@ -188,6 +188,96 @@ static void batch_rings_once_with_eight_bytes(void)
 	CU_ASSERT_EQUAL(n.wqe_down_b, 4 * 64 + CPLD);
 }
 
+/* ---- cores ---- */
+
+#define QPS 4u
+
+/* QPS QPs of one CQ each, N inline WRITEs apart; every second one has a receive queue in use. */
+static void cores_trace(char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < QPS; i++)
+		n += (size_t)snprintf(text + n, size - n,
+				      "qp h0 q%u type=RC peer=h1.q%u inline=64\n"
+				      "qp h1 q%u type=RC peer=h0.q%u\n",
+				      i, i, i, i);
+	n += (size_t)snprintf(text + n, size - n,
+			      "recv h0.q1 id=1 sge=src:0:64\n"
+			      "post h1.q1 id=1 op=SEND sge=dst:0:8\n");
+	for (unsigned i = 0; i < QPS; i++)
+		n += (size_t)snprintf(text + n, size - n,
+				      "post h0.q%u id=%u op=RDMA_WRITE sge=src:%u:16 "
+				      "remote=dst:%u repeat=%u window=64 flags=inline\n"
+				      "expect h0.q%u id=%u status=SUCCESS\n"
+				      "expect mem h1 dst:%u:16 == h0 src:%u:16\n",
+				      i, i + 2, 4096 * i, 4096 * i, N, i, i + 2, 4096 * i,
+				      4096 * i);
+	CU_ASSERT_FATAL(n < size);
+}
+
+static struct numbers run_cores(const char *cores, const char *post_cost)
+{
+	char text[4096];
+
+	cores_trace(text, sizeof(text));
+	return run(text, (const char *[]){ cores, post_cost, "workload.post=blueflame", NULL });
+}
+
+/* With posts of 1 us and little else, the time is that of the core with the most posts. */
+static void cores_post_at_the_same_time(void)
+{
+	struct numbers one = run_cores("workload.cores=1", "workload.post_cost=1us");
+	struct numbers two = run_cores("workload.cores=2", "workload.post_cost=1us");
+	struct numbers four = run_cores("workload.cores=4", "workload.post_cost=1us");
+	struct numbers more = run_cores("workload.cores=7", "workload.post_cost=1us");
+	uint64_t post_ps = N * PS_PER_US;
+
+	CU_ASSERT(one.time_ps > 4 * post_ps && one.time_ps < 5 * post_ps);
+	CU_ASSERT(two.time_ps > 2 * post_ps && two.time_ps < one.time_ps * 55 / 100);
+	CU_ASSERT(four.time_ps > post_ps && four.time_ps < two.time_ps * 60 / 100);
+	CU_ASSERT_EQUAL(more.time_ps, four.time_ps); /* no queue for them */
+	CU_ASSERT_EQUAL(one.rings, QPS * N);
+	CU_ASSERT_EQUAL(four.bf_rings + four.bf_dropped, QPS * N); /* each in its page */
+}
+
+static char *cores_summary(const char *path, enum step_order order, bool every_cycle)
+{
+	struct tb_run t;
+	char *s;
+
+	tb_run_ok(&t,
+		  &(struct tb_run_how){ .trace = path,
+					.ini = LINK,
+					.sets = (const char *[]){ "workload.cores=3",
+								  "workload.post=bf_inline", NULL },
+					.order = order,
+					.every_cycle = every_cycle });
+	s = tb_run_summary(&t);
+	tb_run_close(&t);
+	return s;
+}
+
+static void cores_step_order_and_sleeping_change_nothing(void)
+{
+	char path[] = "/tmp/rnicsim-send-XXXXXX", text[4096], *want, *got;
+	int fd = mkstemp(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	CU_ASSERT_FATAL(f != NULL);
+	cores_trace(text, sizeof(text));
+	fprintf(f, "%s%s", hosts, text);
+	fclose(f);
+	want = cores_summary(path, ORDER_FORWARD, false);
+	for (int i = 0; i < 3; i++) {
+		got = cores_summary(path, i == 0 ? ORDER_REVERSED : ORDER_SHUFFLED, i == 2);
+		CU_ASSERT_STRING_EQUAL(got, want);
+		free(got);
+	}
+	free(want);
+	remove(path);
+}
+
 #define TEST(f) \
 	{ \
 #f, f \
@@ -199,4 +289,6 @@ CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_
 				  TEST(blueflame_behind_unfetched_wqes_is_read_from_memory),
 				  TEST(blueflame_without_buffers_is_a_doorbell),
 				  TEST(batch_rings_once_with_eight_bytes),
+				  TEST(cores_post_at_the_same_time),
+				  TEST(cores_step_order_and_sleeping_change_nothing),
 				  CU_TEST_INFO_NULL };
