@@ -203,7 +203,7 @@ static void cores_trace(char *text, size_t size)
 				      "qp h1 q%u type=RC peer=h0.q%u\n",
 				      i, i, i, i);
 	n += (size_t)snprintf(text + n, size - n,
-			      "recv h0.q1 id=1 sge=src:0:64\n"
+			      "recv h0.q1 id=1 sge=src:65536:64\n"
 			      "post h1.q1 id=1 op=SEND sge=dst:0:8\n");
 	for (unsigned i = 0; i < QPS; i++)
 		n += (size_t)snprintf(text + n, size - n,
