@@ -48,14 +48,19 @@ void assoc_touch(struct assoc *a, uint32_t line)
 
 uint32_t assoc_fill(struct assoc *a, uint32_t set, uint64_t tag)
 {
+	return assoc_fill_among(a, set, tag, a->n_ways);
+}
+
+uint32_t assoc_fill_among(struct assoc *a, uint32_t set, uint64_t tag, uint32_t n_ways)
+{
 	uint32_t first = set * a->n_ways, line = first;
 
-	for (uint32_t other = first; other < first + a->n_ways; other++) {
+	for (uint32_t other = first; other < first + n_ways; other++) {
 		if (!a->is_valid[other]) {
 			line = other;
 			break;
 		}
-		if (a->rank[other] == a->n_ways - 1)
+		if (a->rank[other] > a->rank[line])
 			line = other;
 	}
 	a->tag[line] = tag;

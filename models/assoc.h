@@ -43,6 +43,9 @@ void assoc_touch(struct assoc *a, uint32_t line);
  */
 uint32_t assoc_fill(struct assoc *a, uint32_t set, uint64_t tag);
 
+/* The same in one of the first 'n_ways' ways of the set only, as masks of ways make it. */
+uint32_t assoc_fill_among(struct assoc *a, uint32_t set, uint64_t tag, uint32_t n_ways);
+
 /* Forget a line; its rank stays. */
 void assoc_drop(struct assoc *a, uint32_t line);
 

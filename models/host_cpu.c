@@ -8,7 +8,7 @@
  * A poll looks at a CQE every poll_interval from the time it came; instead of looking, a poll that
  * finds nothing waits until a write lands in a frame of its CQ, and is answered at the tick after
  * that. An answer takes llc_latency, as the line comes from the last-level cache into which the NIC
- * wrote it.
+ * wrote it; of a line that is not there, the time of a miss more.
  *
  * A program may also wait for a byte to take a value (CPU_WATCH, one a QP): polled in the same way.
  *
@@ -121,7 +121,8 @@ static void poll(struct host_mem *h, const struct cpu_req *r)
 	w->since_cyc = h->b.cycle;
 	h->peeks += r->kind == CPU_PEEK;
 	if (r->kind == CPU_PEEK || is_there(h, w)) {
-		answer_at(h, r->tag + 1, h->b.cycle + h->llc_cyc);
+		answer_at(h, r->tag + 1,
+			  h->b.cycle + h->llc_cyc + host_mem_cpu_lines(h, w->addr, CQE_BYTES));
 		return;
 	}
 	w->is_waiting = true;
@@ -232,6 +233,7 @@ static void copy(struct host_mem *h, const struct cpu_req *r)
 
 	load(h, r, bytes);
 	SIM_CHECK(mem_write(host->mem, r->addr, bytes, r->len), h);
+	host_mem_cpu_lines(h, r->addr, r->len);
 	h->stores++;
 }
 
@@ -248,6 +250,7 @@ uint64_t host_cpu_serve(struct host_mem *h)
 	switch (r->kind) {
 	case CPU_STORE:
 		SIM_CHECK(mem_write(host->mem, r->addr, r->data, r->len), h);
+		host_mem_cpu_lines(h, r->addr, r->len); /* the store buffer waits, not the CPU */
 		h->stores++;
 		break;
 	case CPU_COPY:

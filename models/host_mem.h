@@ -8,6 +8,8 @@
 #define MODELS_HOST_MEM_H
 
 #include "models/host.h"
+#include "models/iommu.h"
+#include "models/llc.h"
 #include "models/msg.h"
 #include "sim/pool.h"
 
@@ -17,10 +19,27 @@
 struct wait_ring {
 	struct wait_tlp {
 		struct tlp tlp;
-		uint64_t came_cyc, ready_cyc;
+		uint64_t
+			from_cyc; /* its access to memory runs from here: it came, or was translated */
+		uint64_t ready_cyc;
 	} * at;
 	uint32_t head, n, size;
 };
+
+/* Completions that wait for their time, by that time, then in the order of the requests. */
+struct cpl_list {
+	struct wait_cpl {
+		struct tlp tlp;
+		uint64_t ready_cyc;
+		uint32_t prev, next; /* also of the free ones; index, 0: both ends of the list */
+	} * at;
+	uint32_t free, n;
+};
+
+extern const struct block_class host_mem_class;
+
+/* What the cache holds: everything, nothing that devices read, or what its tags say. */
+enum llc_state { LLC_WARM, LLC_COLD, LLC_MODELLED };
 
 /* A CQ's poll. */
 struct watch {
@@ -36,19 +55,35 @@ struct host_mem {
 	uint64_t read_latency, write_latency, mmio_latency, store_latency, llc_latency, irq_latency;
 	uint64_t poll_interval;
 	uint32_t queue, mmio_buffers;
+	uint32_t llc, llc_slices, llc_sets, llc_ways, ddio_ways;
+	uint64_t miss_latency;
+	uint32_t numa;
+	uint64_t remote_hit, remote_miss;
+	bool iommu;
+	uint32_t iotlb_sets, iotlb_ways, iommu_page, walkers, cached_levels;
+	uint64_t walk_access, iotlb_miss;
+	uint64_t read_spread, refresh_time, refresh_interval;
 	/* ports */
 	struct chan *cpu_req, *up, *cpu_rsp, *down;
 	/* state */
-	struct wait_ring serve, cpl, reg;
+	struct wait_ring serve, reg;
+	struct cpl_list cpl;
+	struct llc cache;
+	struct iommu mmu;
 	struct pool *pool;
 	struct watch *watch; /* by CQ index + 1, the event queue, bytes by QP; 0: ends of a list */
 	uint64_t cpu_free_cyc;
 	/* the parameters, in cycles */
-	uint64_t read_cyc, write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
+	uint64_t write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
+	uint64_t hit_cyc,
+		miss_cyc;     /* of a read: from_cyc to its completion, by where its bytes are */
+	uint64_t refresh_ppb; /* a read of memory meets a refresh so often */
 	uint32_t waiting, tlps_inside;
 	/* statistics */
 	uint64_t reads, writes, read_b, write_b, stores, mmios, mmio_b, polls, polls_waited, peeks, irqs;
 	uint64_t bad_addr;
+	uint64_t llc_hits, llc_misses, iotlb_hits, iotlb_misses, iommu_wait_ps, walker_wait_ps,
+		walker_busy_ps;
 };
 
 static inline const struct wait_tlp *ring_head(const struct wait_ring *r)
@@ -62,12 +97,12 @@ static inline uint64_t next_of(const struct host_mem *h, const struct wait_ring 
 	return r->n ? max_u64(ring_head(r)->ready_cyc, h->b.cycle + 1) : CYCLE_NEVER;
 }
 
-static inline void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t came_cyc,
+static inline void ring_put(struct wait_ring *r, const struct tlp *t, uint64_t from_cyc,
 			    uint64_t ready_cyc)
 {
 	uint32_t end = r->head + r->n++;
 
-	r->at[end < r->size ? end : end - r->size] = (struct wait_tlp){ *t, came_cyc, ready_cyc };
+	r->at[end < r->size ? end : end - r->size] = (struct wait_tlp){ *t, from_cyc, ready_cyc };
 }
 
 static inline void ring_drop(struct wait_ring *r)
@@ -75,6 +110,17 @@ static inline void ring_drop(struct wait_ring *r)
 	r->head = r->head + 1 == r->size ? 0 : r->head + 1;
 	r->n--;
 }
+
+/* ---- host_mem.c ---- */
+
+/*
+ * What the CPU leaves in the last-level cache by having written [pa, pa + len): for set-up, after
+ * reset. Without effect unless llc = modelled. 'b' is a host_mem.
+ */
+void host_mem_touch(struct block *b, uint64_t pa, uint64_t len);
+
+/* The CPU uses the lines of [pa, pa + len). Returns the time that it waits for memory, in cycles. */
+uint64_t host_mem_cpu_lines(struct host_mem *h, uint64_t pa, uint32_t len);
 
 /* ---- host_cpu.c ---- */
 

@@ -46,6 +46,22 @@ static void least_recently_used_line_is_replaced(void)
 	sim_destroy(&s);
 }
 
+static void fill_among_few_ways_leaves_the_others(void)
+{
+	build(1, 4);
+	for (uint64_t tag = 0; tag < 4; tag++)
+		assoc_fill(&a, 0, tag);
+	assoc_touch(&a, assoc_find(&a, 0, 0));
+	CU_ASSERT_EQUAL(assoc_fill_among(&a, 0, 10, 2), 1);
+	CU_ASSERT_EQUAL(assoc_fill_among(&a, 0, 11, 2), 0);
+	CU_ASSERT_EQUAL(assoc_fill_among(&a, 0, 12, 2), 1);
+	CU_ASSERT_EQUAL(assoc_find(&a, 0, 2), 2);
+	CU_ASSERT_EQUAL(assoc_find(&a, 0, 3), 3);
+	assoc_drop(&a, assoc_find(&a, 0, 11));
+	CU_ASSERT_EQUAL(assoc_fill_among(&a, 0, 13, 2), 0);
+	sim_destroy(&s);
+}
+
 static void dropped_line_is_filled_first(void)
 {
 	build(1, 4);
@@ -80,10 +96,12 @@ static void ranks_stay_a_permutation(void)
 	sim_destroy(&s);
 }
 
-CU_TestInfo test_assoc_tests[] = { { "tag_that_was_filled_is_found_in_its_set_only",
-				     tag_that_was_filled_is_found_in_its_set_only },
-				   { "least_recently_used_line_is_replaced",
-				     least_recently_used_line_is_replaced },
-				   { "dropped_line_is_filled_first", dropped_line_is_filled_first },
-				   { "ranks_stay_a_permutation", ranks_stay_a_permutation },
-				   CU_TEST_INFO_NULL };
+CU_TestInfo test_assoc_tests[] = {
+	{ "tag_that_was_filled_is_found_in_its_set_only",
+	  tag_that_was_filled_is_found_in_its_set_only },
+	{ "least_recently_used_line_is_replaced", least_recently_used_line_is_replaced },
+	{ "fill_among_few_ways_leaves_the_others", fill_among_few_ways_leaves_the_others },
+	{ "dropped_line_is_filled_first", dropped_line_is_filled_first },
+	{ "ranks_stay_a_permutation", ranks_stay_a_permutation },
+	CU_TEST_INFO_NULL
+};
