@@ -217,12 +217,12 @@ static void profile_path(const char *name, char *path)
 		snprintf(path, PATH_LEN, "models/profiles/%.200s.ini", name);
 }
 
-static bool read_profile(struct config *cfg, const char *group, struct err *e)
+bool rnic_read_profile(struct config *cfg, const char *group, const char *otherwise, struct err *e)
 {
 	const struct setting *set = config_lookup(cfg, group, "nic", "profile");
 	char path[PATH_LEN];
 
-	profile_path(set ? set->value : DEFAULT_PROFILE, path);
+	profile_path(set ? set->value : otherwise, path);
 	if (set && access(path, R_OK) != 0)
 		return err_set(
 			e, set->file, set->line,
@@ -275,7 +275,8 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 			      host, &parts[n], e))
 			return false;
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
-	if (!read_profile(cfg, name, e) || !config_apply(cfg, name, "nic", nic_fields, &nic, e))
+	if (!rnic_read_profile(cfg, name, DEFAULT_PROFILE, e) ||
+	    !config_apply(cfg, name, "nic", nic_fields, &nic, e))
 		return false;
 	host->nic->has_plain_qkey = nic.plain_qkey;
 	host->nic->takes_long_ud = nic.long_ud;

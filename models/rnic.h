@@ -37,6 +37,12 @@ struct rnic {
 bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t seed, struct err *e);
 void rnic_destroy(struct rnic *r);
 
+/*
+ * Read into 'cfg' the profile that `profile` of [nic] or of [group] ("nic0") names, or the one called
+ * 'otherwise', for that group. False with 'e' set when there is none, or on a mistake in it.
+ */
+bool rnic_read_profile(struct config *cfg, const char *group, const char *otherwise, struct err *e);
+
 /* The set-up of NIC number 'i'. */
 static inline const struct nic *rnic_nic(const struct rnic *r, uint32_t i)
 {
