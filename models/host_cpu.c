@@ -122,7 +122,8 @@ static void poll(struct host_mem *h, const struct cpu_req *r)
 	h->peeks += r->kind == CPU_PEEK;
 	if (r->kind == CPU_PEEK || is_there(h, w)) {
 		answer_at(h, r->tag + 1,
-			  h->b.cycle + h->llc_cyc + host_mem_cpu_lines(h, w->addr, CQE_BYTES));
+			  h->b.cycle + h->llc_cyc +
+				  host_mem_cpu_lines(h, w->addr, w->is_byte ? 1 : CQE_BYTES));
 		return;
 	}
 	w->is_waiting = true;
