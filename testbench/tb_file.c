@@ -3,6 +3,7 @@
  * tb_file.c - a scratch directory and children that are expected to abort
  */
 #include <dirent.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +16,17 @@
 
 static char dir[256];
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
 static void remove_dir(void)
 {
-	struct dirent *d;
-	DIR *l = opendir(dir);
-
-	while (l && (d = readdir(l)) != NULL)
-		if (d->d_name[0] != '.')
-			unlinkat(dirfd(l), d->d_name, 0);
-	if (l)
-		closedir(l);
-	rmdir(dir);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 const char *tb_path(const char *name)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A path 'name' in a directory of this process's own, removed at exit with the files in it. Static buffers, in turn. */
+/* A path 'name' in a directory of this process's own, removed at exit with all that is in it. Static buffers, in turn. */
 const char *tb_path(const char *name);
 
 /* Write 'len' bytes to tb_path(name); returns that path. */
