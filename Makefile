@@ -35,7 +35,8 @@ endif
 
 # ---- sources: found, not listed; objects of different kinds of build do not mix ----
 LIB_SRC := $(filter-out sim/main.c,$(wildcard sim/*.c)) $(wildcard models/*.c)
-TEST_SRC := $(wildcard testbench/*.c)
+FUZZ_SRC := $(filter-out testbench/fuzz/fuzz_main.c,$(wildcard testbench/fuzz/*.c))
+TEST_SRC := $(wildcard testbench/*.c) $(FUZZ_SRC)
 VLT := $(BUILD)/verilated
 ifdef FST_DIR
 CPPFLAGS += -DHAVE_FST -isystem $(FST_DIR)
@@ -90,6 +91,17 @@ $(BUILD)/fst/%.o: $(FST_DIR)/%.c
 	$(call say,CC,$(<F))
 	$(Q)$(CC) -w -O2 -I$(FST_DIR) -DFST_CONFIG_INCLUDE='"fst_config.h"' -c -o $@ $<
 
+# ---- fuzz targets: clang's libFuzzer, without Verilog; `make soak` runs them where clang is ----
+FUZZ := $(patsubst testbench/fuzz/fuzz_%.c,%,$(filter testbench/fuzz/fuzz_%.c,$(FUZZ_SRC)))
+FUZZ_FLAGS := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+$(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)
+	$(Q)clang -std=gnu11 -g $(filter-out -DHAVE_RTL -DHAVE_FST,$(CPPFLAGS)) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+$(BUILD)/fuzz-%: testbench/fuzz/fuzz_main.c $(patsubst %.c,$(BUILD)/fuzz/%.o,$(filter-out sim/wave_fst.c,$(LIB_SRC)) $(FUZZ_SRC))
+	$(call say,LINK,$@)
+	$(Q)clang -std=gnu11 -g -I. $(FUZZ_FLAGS) -fsanitize=fuzzer -DFUZZ_TARGET=fuzz_$* -o $@ $^ $(LDLIBS)
+
 # ---- SystemVerilog twins: the package of messages from models/msg.def, then one library a block ----
 $(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c models/msg_list.c models/msg.def models/msg.h models/nic.h
 	@mkdir -p $(@D)
@@ -114,11 +126,12 @@ demo: $(BUILD)/rnicsim
 		--pcap $(OUT)/demo/demo.pcapng --timeline $(OUT)/demo/timeline.json
 test: $(BUILD)/rnicsim-test $(BUILD)/rnicsim $(BUILD)/rnicsim-san $(BUILD)/test-tools
 	$(BUILD)/rnicsim-test
-$(BUILD)/test-tools: tools/install-deps.sh
-	$(Q)tools/install-deps.sh test $@
+$(BUILD)/%-tools: tools/install-deps.sh
+	$(Q)tools/install-deps.sh $* $@
 bench: $(BUILD)/bench-kernel $(BUILD)/rnicsim
 	$(Q)testbench/bench/bench.sh $(BUILD)
-soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test
+soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test $(BUILD)/soak-tools
+	$(Q)$(if $(shell command -v clang),$(MAKE) $(FUZZ:%=$(BUILD)/fuzz-%) && )testbench/fuzz/fuzz.sh $(BUILD) $(FUZZ)
 	$(Q)testbench/soak.sh $(BUILD)
 	$(Q)RNICSIM_PROPERTY_RUNS=$(or $(SOAK_RUNS),20000) RNICSIM_DETERMINISM_RUNS=1000 RNICSIM_STALL_RUNS=2000 \
 		$(BUILD)/rnicsim-test property determinism stalls
@@ -140,4 +153,4 @@ FORCE:
 .PHONY: all demo test bench soak lint figures clean FORCE
 .SECONDARY:
 .DELETE_ON_ERROR:
--include $(shell find $(BUILD)/opt$(KIND) $(BUILD)/san$(KIND) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/opt$(KIND) $(BUILD)/san$(KIND) $(BUILD)/fuzz -name '*.d' 2>/dev/null)

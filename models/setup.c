@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define FILL_BLOCK 65536u
+#define MAX_MR_BYTES (64 * GIB)
+#define MAX_ENTRIES (1ull << 25)
 #define KEY_SLACK 17u /* entries before the first key assigned, and one to spare */
 
 static const char *const type_names[] = { "RC", "UC", "UD", "XRC" };
@@ -100,6 +102,46 @@ static void create_host(struct system *s, uint32_t i)
 	for (uint32_t k = 0; k < t->n_srqs; k++)
 		n_srq += t->srqs[k].host == i;
 	verbs_open(h, mpt_size(t, i), n_qp, n_cq + n_qp, n_srq);
+}
+
+/* ---- how large ---- */
+
+/* Add 'n' to a sum that may not pass 'max' with the thing of line 'line'. */
+static bool add_up(uint64_t *sum, uint64_t n, uint64_t max, const char *what, const struct trace *t,
+		   unsigned line, struct err *e)
+{
+	if (n <= max - *sum) {
+		*sum += n;
+		return true;
+	}
+	return err_set(e, t->path, line,
+		       "%" PRIu64 " %s, with %" PRIu64 " asked for before; allowed: %" PRIu64
+		       " in all hosts together",
+		       n, what, *sum, max);
+}
+
+/* A trace that would need more memory than machines have is refused before any is taken. */
+static bool check_sizes(const struct trace *t, struct err *e)
+{
+	static const char bytes[] = "bytes of regions", entries[] = "entries of queues";
+	uint64_t n_bytes = 0, n = 0;
+
+	for (uint32_t i = 0; i < t->n_mrs; i++)
+		if (t->mrs[i].fill != FILL_KEEP &&
+		    !add_up(&n_bytes, t->mrs[i].len, MAX_MR_BYTES, bytes, t, t->mrs[i].line, e))
+			return false;
+	for (uint32_t i = 0; i < t->n_cqs; i++)
+		if (!add_up(&n, t->cqs[i].depth, MAX_ENTRIES, entries, t, t->cqs[i].line, e))
+			return false;
+	for (uint32_t i = 0; i < t->n_srqs; i++)
+		if (!add_up(&n, t->srqs[i].depth, MAX_ENTRIES, entries, t, t->srqs[i].line, e))
+			return false;
+	for (uint32_t i = 0; i < t->n_qps; i++)
+		/* with as many completions */
+		if (!add_up(&n, 2 * (t->qps[i].sq + t->qps[i].rq), MAX_ENTRIES, entries, t,
+			    t->qps[i].line, e))
+			return false;
+	return true;
 }
 
 /* ---- memory regions ---- */
@@ -473,7 +515,7 @@ struct system *system_create(struct trace *t, struct err *e)
 {
 	struct system *s;
 
-	if (!check_support(t, e))
+	if (!check_support(t, e) || !check_sizes(t, e))
 		return NULL;
 	s = x_calloc(1, sizeof(*s));
 	s->trace = t;

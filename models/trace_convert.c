@@ -413,6 +413,15 @@ static bool parse_options(struct conv *c, int argc, char **argv, const char **in
 	return *in ? true : err_set(e, NULL, 0, "%s", usage);
 }
 
+bool trace_convert(const char *in, FILE *to, struct err *e)
+{
+	struct conv c = { .e = e, .f = to };
+	bool ok = convert(&c, in);
+
+	conv_free(&c);
+	return ok;
+}
+
 int cmd_trace_convert(int argc, char **argv, struct err *e)
 {
 	struct conv c = { .e = e };

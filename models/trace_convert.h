@@ -95,6 +95,12 @@ struct conv {
 	uint32_t n_mask;
 };
 
+/*
+ * Convert recording 'in' (plain or gzip) without pauses and final images. False with 'e' set; what was
+ * written by then is no trace.
+ */
+bool trace_convert(const char *in, FILE *to, struct err *e);
+
 /* A line as a JSON value, or NULL with c->e set. Integers of 64 bits keep their bits. */
 json_t *conv_load(struct conv *c, const char *line);
 

@@ -12,6 +12,11 @@
 #include "sim/err.h"
 #include "sim/units.h"
 
+#ifdef __has_feature /* clang */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #define GUARD 32u /* bytes behind each piece that nobody may touch */
@@ -68,8 +73,10 @@ void *arena_alloc(struct arena *a, size_t bytes)
 	if (bytes >= ARENA_LARGE)
 		return alloc_alone(a, bytes);
 	bytes = align_up(bytes ? bytes : 1, 16);
+	if (!a->at)
+		new_chunk(a);
 	p = align_to(a->at, bytes >= CACHE_LINE ? CACHE_LINE : 16);
-	if (!a->at || p + bytes + GUARD > a->end) {
+	if (p + bytes + GUARD > a->end) {
 		new_chunk(a);
 		p = a->at;
 	}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # install-deps.sh build OUT.mk - make sure that what rnicsim builds with is there; tell the Makefile what was found.
 # install-deps.sh test STAMP   - the tools that tests check our files with.
+# install-deps.sh soak STAMP   - the compiler of the fuzz targets.
 #
 # Missing packages are installed through apt when we are root or sudo asks no password. Otherwise, when a
 # required one is missing, print the one line to run and stop; a missing optional one costs its feature only.
@@ -13,6 +14,7 @@ has_header() { echo "#include <$1>" | ${CC:-gcc} -E -x c - >/dev/null 2>&1; }
 has_command() { command -v "$1" >/dev/null 2>&1; }
 verilator_include=${VERILATOR_ROOT:-/usr/share/verilator}/include
 has_rtl() { has_command verilator && has_command "${CXX:-g++}" && [ -f "$verilator_include/verilated.cpp" ]; }
+has_scapy() { python3 -c 'import scapy' 2>/dev/null || /usr/bin/python3 -c 'import scapy' 2>/dev/null; }
 has_fst() { [ -f "$verilator_include/gtkwave/fstapi.c" ]; }
 
 missing_required() {
@@ -28,6 +30,9 @@ missing_optional() {
 	if [ "$mode" = test ]; then
 		has_command fst2vcd || echo gtkwave
 		has_command tshark || echo tshark
+		has_scapy || echo python3-scapy
+	elif [ "$mode" = soak ]; then
+		has_command clang || echo clang
 	elif [ -z "${NO_RTL:-}" ]; then
 		has_command "${CXX:-g++}" || echo g++
 		{ has_command verilator && has_fst; } || echo verilator

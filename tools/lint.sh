@@ -16,7 +16,7 @@ found() {
 }
 
 if has clang-format; then
-	clang-format --dry-run -Werror ./*/*.[ch] testbench/bench/*.c rtl/host/*.[ch]pp || found clang-format
+	clang-format --dry-run -Werror ./*/*.[ch] testbench/bench/*.c testbench/fuzz/*.[ch] rtl/host/*.[ch]pp || found clang-format
 fi
 
 if has cppcheck; then
@@ -24,7 +24,7 @@ if has cppcheck; then
 	cppcheck -q --enable=warning,performance,portability --std=c11 --error-exitcode=1 -I. -D_GNU_SOURCE \
 		--suppress=missingInclude --suppress=unknownMacro --suppress=ctuuninitvar --suppress=ctuPointerArith \
 		--suppress=invalidPrintfArgType_uint --suppress=internalAstError \
-		./*/*.c testbench/bench/*.c || found cppcheck
+		./*/*.c testbench/bench/*.c testbench/fuzz/*.c || found cppcheck
 fi
 
 has clang-tidy
@@ -36,6 +36,6 @@ if has verilator; then
 fi
 
 if has shellcheck; then
-	shellcheck tools/*.sh testbench/*.sh testbench/bench/*.sh .ci/run || found shellcheck
+	shellcheck tools/*.sh testbench/*.sh testbench/bench/*.sh testbench/fuzz/*.sh .ci/run || found shellcheck
 fi
 exit $status
