@@ -131,7 +131,7 @@ $(BUILD)/%-tools: tools/install-deps.sh
 bench: $(BUILD)/bench-kernel $(BUILD)/rnicsim
 	$(Q)testbench/bench/bench.sh $(BUILD)
 soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test $(BUILD)/soak-tools
-	$(Q)$(if $(shell command -v clang),$(MAKE) $(FUZZ:%=$(BUILD)/fuzz-%) && )testbench/fuzz/fuzz.sh $(BUILD) $(FUZZ)
+	$(Q)testbench/fuzz/fuzz.sh $(BUILD) $(FUZZ)
 	$(Q)testbench/soak.sh $(BUILD)
 	$(Q)RNICSIM_PROPERTY_RUNS=$(or $(SOAK_RUNS),20000) RNICSIM_DETERMINISM_RUNS=1000 RNICSIM_STALL_RUNS=2000 \
 		$(BUILD)/rnicsim-test property determinism stalls

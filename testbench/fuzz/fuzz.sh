@@ -11,6 +11,7 @@ command -v clang >/dev/null 2>&1 || { echo "fuzz: clang is not installed: left o
 for target in "$@"; do
 	corpus=$build/fuzz/corpus/$target
 	mkdir -p "$corpus"
+	make BUILD="$build" "$build/fuzz-$target"
 	echo "fuzz: $target for ${FUZZ_MINUTES:-10} minutes"
 	"$build/fuzz-$target" -max_total_time=$((${FUZZ_MINUTES:-10} * 60)) -max_len=4096 -timeout=20 -rss_limit_mb=2500 \
 		-malloc_limit_mb=1024 -artifact_prefix="$build/fuzz/$target-" "$corpus" "testbench/fuzz/seeds/$target" \
