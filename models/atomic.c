@@ -7,8 +7,8 @@
  * queue: a later read on the link cannot pass it (PCI Express base specification, 2.4.1), so it
  * sees the value written.
  *
- * Modelled: 'parallel' operations under way, a lock on the 8 bytes from the start of the read until
- * the write is posted; an operation that finds its address locked waits in its slot, in order of
+ * Modelled: 'parallel' operations under way (units), a lock on the 8 bytes, or on all words that
+ * share it, from the start of the read until the write is posted; an operation that finds its address locked waits in its slot, in order of
  * arrival. Addresses are virtual and a host has one address space, so the lock needs no key. A
  * compare that fails writes nothing. Memory is little-endian, operands are numbers. Atomicity is
  * against this NIC only (IBV_ATOMIC_HCA); the keys were checked by the responder, and are checked
@@ -30,8 +30,9 @@
 
 enum slot_state {
 	SLOT_FREE,
-	SLOT_WAIT, /* for the lock */
-	SLOT_READ, /* wants to read */
+	SLOT_LOOKUP, /* in the table of locks */
+	SLOT_WAIT,   /* for the lock */
+	SLOT_READ,   /* wants to read */
 	SLOT_READING,
 	SLOT_COMPUTE,
 	SLOT_WRITE, /* wants to write */
@@ -42,7 +43,7 @@ enum slot_state {
 struct atomic_slot {
 	struct atomic_req req;
 	uint64_t original;
-	uint64_t ready_cyc; /* COMPUTE: end of the operation */
+	uint64_t ready_cyc; /* LOOKUP, COMPUTE: end of it */
 	uint64_t age;       /* order of arrival */
 	uint32_t buf;
 	enum slot_state state;
@@ -52,7 +53,7 @@ struct atomic_slot {
 struct atomic {
 	struct block b;
 	/* parameters */
-	uint32_t parallel, interval, alu;
+	uint32_t parallel, interval, alu, cas_alu, lock_cyc, locks;
 	/* ports */
 	struct chan *req, *dma_rsp, *rsp, *dma_req;
 	/* state */
@@ -70,7 +71,13 @@ static const struct field atomic_fields[] = {
 	      "fitted: ConnectX-5, 5.2 million fetch-and-adds a second at 0.7 us a read"),
 	PARAM(T, interval, 1, 1, 65536, "cyc",
 	      "cycles from the start of one operation to that of the next", "declared"),
-	PARAM(T, alu, 1, 1, 1024, "cyc", "cycles of the operation itself", "declared"),
+	PARAM(T, alu, 1, 1, 1024, "cyc", "cycles of a fetch-and-add itself", "declared"),
+	PARAM(T, cas_alu, 1, 1, 1024, "cyc", "cycles of a compare-and-swap itself", "declared"),
+	PARAM(T, lock_cyc, 0, 0, 1024, "cyc",
+	      "cycles of the look-up in the table of locks before an operation starts", "declared"),
+	PARAM(T, locks, 0, 0, 1u << 20, "lock",
+	      "locks, one for all 8-byte words whose number leaves the same rest; 0 = one a word",
+	      "declared: ConnectX-3 and Connect-IB lock by low address bits (Kalia, ATC 2016)"),
 	PORT_IN(T, req, atomic_req, "operations, checked by the responder"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of the reads and writes"),
 	PORT_OUT(T, rsp, atomic_rsp, "original values; order is not that of the requests"),
@@ -130,14 +137,21 @@ static uint32_t oldest(const struct atomic *a, enum slot_state state)
 	return best;
 }
 
+/* Whether two operations need the same lock. */
+static bool is_same_lock(const struct atomic *a, uint64_t va, uint64_t other)
+{
+	return va == other ||
+	       (a->locks && va / ATOMIC_BYTES % a->locks == other / ATOMIC_BYTES % a->locks);
+}
+
 /* Whether an older operation on the same 8 bytes holds the lock or waits for it. */
 static bool is_locked(const struct atomic *a, uint64_t va, uint64_t age)
 {
 	for (uint32_t i = 0; i < a->parallel; i++) {
 		const struct atomic_slot *s = &a->slot[i];
 
-		if (s->state != SLOT_FREE && s->state != SLOT_DONE && s->req.va == va &&
-		    s->age < age)
+		if (s->state != SLOT_FREE && s->state != SLOT_DONE && s->age < age &&
+		    is_same_lock(a, va, s->req.va))
 			return true;
 	}
 	return false;
@@ -151,7 +165,7 @@ static void unlock(struct atomic *a, uint64_t va)
 	for (uint32_t i = 0; i < a->parallel; i++) {
 		const struct atomic_slot *s = &a->slot[i];
 
-		if (s->state == SLOT_WAIT && s->req.va == va &&
+		if (s->state == SLOT_WAIT && is_same_lock(a, va, s->req.va) &&
 		    (best == SLOT_NONE || s->age < a->slot[best].age))
 			best = i;
 	}
@@ -227,32 +241,48 @@ static bool start_dma(struct atomic *a)
 	return true;
 }
 
-/* Operations whose time in the ALU is over. Returns when the next one's is. */
+/* The look-up is over: the operation starts, or waits for its lock. */
+static void try_lock(struct atomic *a, struct atomic_slot *s)
+{
+	s->state = SLOT_READ;
+	if (is_locked(a, s->req.va, s->age)) {
+		s->state = SLOT_WAIT;
+		a->lock_waits++;
+	}
+}
+
+/* The operation itself. */
+static void execute(struct atomic *a, struct atomic_slot *s)
+{
+	uint8_t *p = buf_data(a->b.sim, s->buf);
+
+	s->original = load_le64(p);
+	if (!s->req.is_fetch_add && s->original != s->req.compare) {
+		a->swaps_failed++;
+		buf_unref(&a->b, s->buf);
+		finish(a, s, XLATE_OK);
+		return;
+	}
+	store_le64(p, s->req.is_fetch_add ? s->original + s->req.swap_add : s->req.swap_add);
+	s->state = SLOT_WRITE;
+}
+
+/* Operations whose time in the table or the ALU is over. Returns when the next one's is. */
 static uint64_t compute(struct atomic *a)
 {
 	uint64_t next = CYCLE_NEVER;
 
 	for (uint32_t i = 0; i < a->parallel; i++) {
 		struct atomic_slot *s = &a->slot[i];
-		uint8_t *p;
 
-		if (s->state != SLOT_COMPUTE)
+		if (s->state != SLOT_COMPUTE && s->state != SLOT_LOOKUP)
 			continue;
-		if (s->ready_cyc > a->b.cycle) {
+		if (s->ready_cyc > a->b.cycle)
 			next = min_u64(next, s->ready_cyc);
-			continue;
-		}
-		p = buf_data(a->b.sim, s->buf);
-		s->original = load_le64(p);
-		if (!s->req.is_fetch_add && s->original != s->req.compare) {
-			a->swaps_failed++;
-			buf_unref(&a->b, s->buf);
-			finish(a, s, XLATE_OK);
-			continue;
-		}
-		store_le64(p,
-			   s->req.is_fetch_add ? s->original + s->req.swap_add : s->req.swap_add);
-		s->state = SLOT_WRITE;
+		else if (s->state == SLOT_LOOKUP)
+			try_lock(a, s);
+		else
+			execute(a, s);
 	}
 	return next;
 }
@@ -274,7 +304,7 @@ static void take_dma_rsp(struct atomic *a)
 		finish(a, s, m->status);
 	} else {
 		s->state = SLOT_COMPUTE;
-		s->ready_cyc = a->b.cycle + a->alu;
+		s->ready_cyc = a->b.cycle + (s->req.is_fetch_add ? a->alu : a->cas_alu);
 	}
 	chan_pop(a->dma_rsp);
 }
@@ -313,11 +343,12 @@ static uint64_t take_request(struct atomic *a)
 	if (a->b.cycle < a->next_start_cyc)
 		return a->next_start_cyc;
 	s = &a->slot[i];
-	*s = (struct atomic_slot){ .req = *m, .age = ++a->age, .state = SLOT_READ };
-	if (is_locked(a, m->va, s->age)) {
-		s->state = SLOT_WAIT;
-		a->lock_waits++;
-	}
+	*s = (struct atomic_slot){ .req = *m,
+				   .age = ++a->age,
+				   .state = SLOT_LOOKUP,
+				   .ready_cyc = a->b.cycle + 1 + a->lock_cyc };
+	if (!a->lock_cyc)
+		try_lock(a, s);
 	a->next_start_cyc = a->b.cycle + a->interval;
 	a->in_use++;
 	chan_pop(a->req);
@@ -337,7 +368,7 @@ static uint64_t atomic_step(struct block *b)
 	for (uint32_t i = 0; i < a->parallel; i++) {
 		enum slot_state st = a->slot[i].state;
 
-		if (st == SLOT_COMPUTE)
+		if (st == SLOT_COMPUTE || st == SLOT_LOOKUP)
 			next = min_u64(next, a->slot[i].ready_cyc);
 		else if ((st == SLOT_DONE && is_rsp_free) ||
 			 ((st == SLOT_READ || st == SLOT_WRITE) && is_dma_free))

@@ -6,7 +6,8 @@
  * write headers, fetch payload by DMA into the packet buffer and hand whole packets, in order, to
  * the port. Each has 'inflight' packets under construction, to hide the latency of payload reads.
  *
- * Modelled: a packet costs its engine 'hdr_cyc' cycles, inline bytes one cycle for each 'width'; a
+
+ * Modelled: a packet costs one of its engine's 'units' 'hdr_cyc' cycles, inline bytes one cycle for each 'width'; a
  * piece of a data segment is a DMA read, one a cycle for both engines; the output moves 'width'
  * bytes a cycle and takes packets of the engines in turn. Passing over data segments to a job's
  * first byte costs a cycle for 'width' bytes of them. Each engine has packet buffers of its own, so
@@ -16,6 +17,7 @@
  *
  * IBTA vol. 1, 9.7; AckReq: 9.7.5.1.2. Rate 'width' x clock; latency: payload read and 2 cycles.
  */
+#include "models/engine.h"
 #include "models/pktizer.h"
 #include "models/wqe.h"
 #include "sim/pool.h"
@@ -47,6 +49,7 @@ struct engine {
 	uint32_t to;           /* where they go in its buffer */
 	uint32_t seg, seg_pos; /* data segment and byte in it that come next */
 	uint64_t free_cyc;     /* the engine is busy until then */
+	struct engine_rate headers;
 	struct pkt_slot slot[MAX_FLIGHT];
 	uint32_t first, n, n_whole; /* ring of slots; n_whole from the first on have all bytes */
 	uint32_t bytes;             /* payload of the packets in the ring */
@@ -56,7 +59,8 @@ struct engine {
 struct pktizer {
 	struct block b;
 	/* parameters */
-	uint32_t width, inflight, inflight_b, hdr_cyc, req_packets, rsp_packets, ack_req_every;
+	uint32_t width, inflight, inflight_b, hdr_cyc, units, req_packets, rsp_packets,
+		ack_req_every;
 	bool mig_req, read_ack_req;
 	/* ports */
 	struct chan *req_job, *rsp_job, *dma_rsp, *req_done, *rsp_done, *dma_req, *pkt;
@@ -68,6 +72,7 @@ struct pktizer {
 	bool is_rsp_form_turn, is_rsp_emit_turn;
 	uint32_t req_flight, rsp_flight;
 	/* statistics */
+	uint64_t req_busy_ps, rsp_busy_ps;
 	uint64_t jobs, packets, payload_bytes, reads, retry_packets, failed_jobs, busy_ps;
 };
 
@@ -81,8 +86,9 @@ static const struct field pktizer_fields[] = {
 		T, inflight_b, 32 * KIB, 4 * KIB, 16 * MIB,
 		"payload of the packets under construction in each engine",
 		"declared: 126 Gb/s x 2 us; more only queues in front of other readers of the host"),
-	PARAM(T, hdr_cyc, 1, 1, 1024, "cyc", "cycles that an engine takes for a packet's headers",
+	PARAM(T, hdr_cyc, 1, 1, 1024, "cyc", "cycles that a unit takes for a packet's headers",
 	      "declared"),
+	PARAM(T, units, 1, 1, 64, "unit", "header units of an engine", "declared"),
 	PARAM(T, req_packets, 512, 2, 65536, "pkt", "packet buffers for requests",
 	      "documented: ConnectX-5 ingress buffer of 262,016 B, in packets of half a KiB"),
 	PARAM(T, rsp_packets, 512, 2, 65536, "pkt", "packet buffers for responses",
@@ -107,6 +113,8 @@ static const struct field pktizer_fields[] = {
 	STAT(T, retry_packets, "pkt", "packets of runs that are not the first pass"),
 	STAT(T, failed_jobs, "job", "runs whose payload could not be read"),
 	STAT(T, busy_ps, "ps", "time for which packets used the datapath"),
+	STAT(T, req_busy_ps, "ps", "time that headers of requests took, mean of the units"),
+	STAT(T, rsp_busy_ps, "ps", "time that headers of responses took, mean of the units"),
 	SIGNAL(T, req_flight, 9, "request packets under construction"),
 	SIGNAL(T, rsp_flight, 9, "response packets under construction"),
 	FIELDS_END
@@ -243,7 +251,10 @@ static void begin_packet(struct pktizer *z, struct engine *e)
 	set_marks(z, e, p, s, &at);
 	e->to = packet_payload_off(p);
 	e->left = at.len;
-	e->free_cyc = z->b.cycle + z->hdr_cyc;
+	engine_start(&e->headers, z->b.cycle, z->units, z->hdr_cyc);
+	e->free_cyc = max_u64(engine_free_cyc(&e->headers, z->units), z->b.cycle + 1);
+	*(e == &z->engine[RSP] ? &z->rsp_busy_ps : &z->req_busy_ps) =
+		engine_busy_ps(&e->headers, &z->b, z->units);
 	if (j->is_inline && at.len) {
 		SIM_CHECK(wqe != NULL, z);
 		memcpy(packet_payload(p), wqe + j->seg_off + j->msg_off + e->off, at.len);

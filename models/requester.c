@@ -41,6 +41,12 @@ static const struct field requester_fields[] = {
 	PARAM(T, burst, 4, 1, 4096, "pkt", "packets of one message before the next QP's turn",
 	      "declared"),
 	PARAM(T, writes, 64, 2, 4096, "req", "writes of response data under way", "declared"),
+	PARAM(T, units, 1, 1, 64, "unit", "processing units, of each direction", "declared"),
+	PARAM(T, job_cyc, 1, 1, 65536, "cyc", "cycles of a unit for a job: a small message",
+	      "declared: pipelined"),
+	PARAM(T, rsp_cyc, 1, 1, 65536, "cyc",
+	      "cycles of a unit for a packet of a READ response, an ATOMIC acknowledge",
+	      "declared: pipelined"),
 	PARAM_ENUM(T, recovery, RECOVERY_GBN, recovery_names,
 		   "repair of losses: go-back-N or selective repeat, the same at both ends",
 		   "documented: IBTA vol. 1 9.7; selective repeat: IRN, SIGCOMM 2018"),
@@ -82,6 +88,8 @@ static const struct field requester_fields[] = {
 	PORT_OUT(T, dma_req, dma_req, "writes of response data"),
 	PORT_OUT(T, mpt_op, mpt_op, "binds and invalidations"),
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
+	STAT(T, tx_busy_ps, "ps", "time for which sending units were busy, mean of them"),
+	STAT(T, rx_busy_ps, "ps", "time for which receiving units were busy, mean of them"),
 	STAT(T, wqes, "WQE", "WQEs taken"),
 	STAT(T, jobs, "job", "jobs sent"),
 	STAT(T, packets, "pkt", "packets in these jobs"),
@@ -168,6 +176,7 @@ static void requester_reset(struct block *b)
 		r->write[i].next_free = i + 1;
 	r->free_write = 0;
 	r->told_cyc = 0;
+	r->tx_engine = r->rx_engine = (struct engine_rate){ 0 };
 	r->n_ready = r->n_held = 0;
 	req_timer_reset(r);
 }
@@ -306,7 +315,7 @@ static uint64_t requester_step(struct block *b)
 	req_take_dma_rsp(r);
 	req_take_mpt_rsp(r);
 	req_take_job_done(r);
-	req_take_rx(r);
+	next = req_take_rx(r);
 	take_wqe(r);
 	if (r->scatter.is_busy)
 		next = min_u64(next, req_scatter(r));

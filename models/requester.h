@@ -13,6 +13,7 @@
 #ifndef MODELS_REQUESTER_H
 #define MODELS_REQUESTER_H
 
+#include "models/engine.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/psn.h"
@@ -104,7 +105,7 @@ struct req_scatter {
 struct requester {
 	struct block b;
 	/* parameters */
-	uint32_t window, burst, writes, timeout_factor;
+	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc;
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits;
@@ -126,12 +127,13 @@ struct requester {
 	struct {
 		uint32_t head, tail;
 	} timer[REQ_TIMER_LISTS];
-	uint64_t timers_used; /* bit per list that is not empty */
-	uint64_t told_cyc;    /* behind the cycle in which the responder was told something */
+	uint64_t timers_used;                    /* bit per list that is not empty */
+	struct engine_rate tx_engine, rx_engine; /* jobs sent, responses taken */
+	uint64_t told_cyc; /* behind the cycle in which the responder was told something */
 	uint32_t n_ready, n_held;
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
-	uint64_t sacks;
+	uint64_t sacks, tx_busy_ps, rx_busy_ps;
 	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors,
 		flushed;
 };
@@ -201,8 +203,11 @@ void req_sent(struct requester *r, uint32_t qpi, uint32_t to);
  * one is not. */
 bool req_acknowledge(struct requester *r, uint32_t qpi, uint32_t to);
 
-/* Take one acknowledgement or response, unless the data of the one before are still going out. */
-void req_take_rx(struct requester *r);
+/*
+ * Take one acknowledgement or response, unless the data of the one before are still going out.
+ * Returns when to run again.
+ */
+uint64_t req_take_rx(struct requester *r);
 
 /* Hand one piece of response data to the DMA engine. Returns when to run again. */
 uint64_t req_scatter(struct requester *r);

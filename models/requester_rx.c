@@ -284,7 +284,7 @@ static void take_response(struct requester *r, const struct rx_pkt *m, const str
 	accept_response(r, m, p);
 }
 
-void req_take_rx(struct requester *r)
+uint64_t req_take_rx(struct requester *r)
 {
 	const struct rx_pkt *m = rx_pkt_peek(r->rx);
 	const struct packet *p;
@@ -292,13 +292,13 @@ void req_take_rx(struct requester *r)
 	uint32_t operation;
 
 	if (!m || r->scatter.is_busy)
-		return;
+		return CYCLE_NEVER;
 	p = buf_data(r->b.sim, m->buf);
 	operation = m->opcode & IB_OPERATION_MASK;
-	if (operation == IB_ATOMIC_ACK && !pool_can_alloc(r->atomic_pool)) {
-		pool_stall(r->atomic_pool);
-		return;
-	}
+	if (operation != IB_ACKNOWLEDGE && !engine_is_free(&r->rx_engine, r->b.cycle, r->units))
+		return engine_free_cyc(&r->rx_engine, r->units);
+	if (operation == IB_ATOMIC_ACK && !pool_can_alloc(r->atomic_pool))
+		return pool_stall(r->atomic_pool);
 	if (operation == IB_ACKNOWLEDGE) {
 		hdr_aeth_decode(&a, p->data + m->xeth);
 		if (r->recovery == RECOVERY_SR && a.syndrome == NAK_SEQUENCE &&
@@ -306,10 +306,13 @@ void req_take_rx(struct requester *r)
 			req_sr_take_sack(r, m);
 		take_ack(r, m->qpi, m->psn, &a);
 	} else {
+		engine_start(&r->rx_engine, r->b.cycle, r->units, r->rsp_cyc);
+		r->rx_busy_ps = engine_busy_ps(&r->rx_engine, &r->b, r->units);
 		take_response(r, m, p, operation);
 	}
 	buf_unref(&r->b, m->buf);
 	chan_pop(r->rx);
+	return CYCLE_NEVER; /* the next one wakes the block */
 }
 
 uint64_t req_scatter(struct requester *r)

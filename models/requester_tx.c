@@ -217,15 +217,20 @@ uint64_t req_send(struct requester *r)
 		return CYCLE_NEVER;
 	if (is_local_next(&r->qp[r->ready.head]))
 		return req_send_local(r);
+	if (!engine_is_free(&r->tx_engine, r->b.cycle, r->units))
+		return engine_free_cyc(&r->tx_engine, r->units);
 	if (!chan_can_push(r->job))
 		return chan_stall(r->job);
+	engine_start(&r->tx_engine, r->b.cycle, r->units, r->job_cyc);
+	r->tx_busy_ps = engine_busy_ps(&r->tx_engine, &r->b, r->units);
 	qpi = qp_list_take(&r->ready);
 	if (r->recovery == RECOVERY_SR && req_sr_has_hole(r, &r->qp[qpi]))
 		resend_job(r, qpi);
 	else
 		send_job(r, qpi);
 	req_kick(r, qpi);
-	return r->ready.n ? r->b.cycle + 1 : CYCLE_NEVER;
+	return r->ready.n ? max_u64(engine_free_cyc(&r->tx_engine, r->units), r->b.cycle + 1)
+			  : CYCLE_NEVER;
 }
 
 void req_go_back(struct requester *r, uint32_t qpi)

@@ -36,6 +36,14 @@ static const char *const recovery_names[] = RECOVERY_NAMES;
 static const struct field responder_fields[] = {
 	PARAM(T, contexts, 32, 1, 4096, "pkt", "packets executed or waiting for their QP's turn",
 	      "declared"),
+	PARAM(T, units, 1, 1, 64, "unit", "processing units", "declared"),
+	PARAM(T, pkt_cyc, 1, 1, 65536, "cyc", "cycles of a unit for a packet of a SEND or WRITE",
+	      "declared: pipelined"),
+	PARAM(T, read_cyc, 1, 1, 65536, "cyc", "cycles of a unit for a READ request",
+	      "declared: pipelined"),
+	PARAM(T, atomic_cyc, 1, 1, 65536, "cyc",
+	      "cycles of a unit for an ATOMIC, ATOMIC WRITE or FLUSH",
+	      "declared: pipelined; ConnectX-5: about three times those of a WRITE"),
 	PARAM(T, writes, 256, 2, 65536, "entry",
 	      "entries of the commit ring: payload writes under way", "declared"),
 	PARAM(T, burst, 4, 1, 4096, "pkt", "response packets of one QP before the next QP's turn",
@@ -97,6 +105,7 @@ static const struct field responder_fields[] = {
 	PORT_OUT(T, dma_req, dma_req, "payload writes"),
 	PORT_OUT(T, mpt_op, mpt_op, "keys to be invalidated"),
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
+	STAT(T, busy_ps, "ps", "time for which units were busy with packets, mean of them"),
 	STAT(T, packets, "pkt", "request packets taken"),
 	STAT(T, messages, "msg", "messages completed"),
 	STAT(T, dropped, "pkt",
@@ -206,6 +215,7 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->want_write, r->ctx_links, r->contexts);
 	qp_list_init(&r->want_inval, r->ctx_links, r->contexts);
 	r->ring_head = r->ring_len = r->n_ctx = r->n_held = 0;
+	r->engine = (struct engine_rate){ 0 };
 }
 
 void rsp_ctx_done(struct responder *r, struct rsp_ctx *c)
@@ -303,15 +313,28 @@ void rsp_unpark(struct responder *r, uint32_t qpi)
 	q->is_parked = false;
 }
 
-/* Give the next packet a context, behind those of its QP. */
-static void take_rx(struct responder *r)
+static uint32_t packet_cyc(const struct responder *r, uint8_t opcode)
+{
+	uint8_t op_class = opcode_info[opcode].op_class;
+
+	if (op_class == CLASS_SEND || op_class == CLASS_WRITE)
+		return r->pkt_cyc;
+	return op_class == CLASS_READ ? r->read_cyc : r->atomic_cyc;
+}
+
+/* Give the next packet a context, behind those of its QP. Returns when to run again. */
+static uint64_t take_rx(struct responder *r)
 {
 	const struct rx_pkt *m = rx_pkt_peek(r->rx);
 	uint32_t id = r->free_ctx;
 	struct rsp_qp *q;
 
 	if (!m || id == r->contexts)
-		return;
+		return CYCLE_NEVER;
+	if (!engine_is_free(&r->engine, r->b.cycle, r->units))
+		return engine_free_cyc(&r->engine, r->units);
+	engine_start(&r->engine, r->b.cycle, r->units, packet_cyc(r, m->opcode));
+	r->busy_ps = engine_busy_ps(&r->engine, &r->b, r->units);
 	q = &r->qp[m->qpi];
 	r->free_ctx = r->ctx[id].next;
 	r->ctx[id] = (struct rsp_ctx){ .m = *m, .next = RSP_CTX_NONE };
@@ -325,6 +348,7 @@ static void take_rx(struct responder *r)
 	r->packets++;
 	r->n_ctx++;
 	chan_pop(r->rx);
+	return CYCLE_NEVER; /* the next one wakes the block */
 }
 
 static void ask_xlate(struct responder *r, const struct rsp_ctx *c, uint32_t id)
@@ -406,10 +430,10 @@ static uint64_t responder_step(struct block *b)
 	rsp_take_xlate(r);
 	rsp_take_atomic(r);
 	rsp_take_mpt(r);
-	take_rx(r);
+	next = take_rx(r);
 	if (r->run.n)
 		rsp_run(r, qp_list_take(&r->run));
-	next = rsp_write(r);
+	next = min_u64(next, rsp_write(r));
 	next = min_u64(next, ask(r));
 	if (r->want_inval.n)
 		next = min_u64(next, rsp_ask_mpt(r));

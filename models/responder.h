@@ -10,6 +10,7 @@
 #ifndef MODELS_RESPONDER_H
 #define MODELS_RESPONDER_H
 
+#include "models/engine.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/opcode.h"
@@ -146,6 +147,7 @@ struct responder {
 	struct block b;
 	/* parameters */
 	uint32_t contexts, writes, burst, ack_buffers, ack_count;
+	uint32_t units, pkt_cyc, read_cyc, atomic_cyc;
 	uint32_t recovery, sr_window, sr_hold;
 	uint64_t ack_delay, nak_delay;
 	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
@@ -174,7 +176,9 @@ struct responder {
 	uint32_t sr_mask; /* entries of rsp_qp.held, less 1 */
 	uint32_t n_held;
 	uint32_t n_ctx;
+	struct engine_rate engine; /* packets taken */
 	/* statistics */
+	uint64_t busy_ps;
 	uint64_t packets, messages, dropped, duplicates, gaps, acks_sent, naks_sent, rnr_naks;
 	uint64_t held, placed, errors_found, reads, atomics, replays, flushed, invalidations;
 };

@@ -102,9 +102,12 @@ static void atomic_random_operations_equal_sequential_model(void)
 	char in[64], out[64];
 	static const char *const parallel[] = { "atomic.parallel=1", "atomic.parallel=4",
 						"atomic.parallel=64" };
+	static const char *const lock_cyc[] = { "atomic.lock_cyc=0", "atomic.lock_cyc=3" };
 
 	for (unsigned k = 0; k < ARRAY_LEN(parallel) * 16; k++) {
-		const char *sets[] = { in, out, parallel[k / 16], NULL };
+		const char *sets[] = {
+			in, out, parallel[k / 16], lock_cyc[k % 2], "atomic.locks=3", NULL
+		};
 		struct bench e;
 
 		tb_stall_sets(&atomic_class, k / 4 % 4, k % 4, in, out);
@@ -202,6 +205,55 @@ static void atomic_interval_spaces_operations(void)
 	tb_end(&e.t);
 }
 
+/* The time that one operation takes with these settings. */
+static uint64_t time_of(bool is_fetch_add, const char *a, const char *b)
+{
+	struct bench e;
+	uint64_t cyc;
+
+	bench_start(&e, (const char *[]){ a, b, NULL }, 0);
+	operate(&e, 0, is_fetch_add, 1, 0);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(differences(&e), 0);
+	cyc = e.rsp->cycle[0];
+	tb_end(&e.t);
+	return cyc;
+}
+
+static void atomic_look_up_and_operation_take_their_cycles(void)
+{
+	uint64_t faa = time_of(true, "atomic.alu=1", "atomic.lock_cyc=0");
+	uint64_t cas = time_of(false, "atomic.cas_alu=1", "atomic.lock_cyc=0");
+
+	CU_ASSERT_EQUAL(time_of(true, "atomic.alu=31", "atomic.cas_alu=77"), faa + 30);
+	CU_ASSERT_EQUAL(time_of(false, "atomic.alu=31", "atomic.cas_alu=77"), cas + 76);
+	CU_ASSERT_EQUAL(time_of(true, "atomic.alu=1", "atomic.lock_cyc=9"), faa + 9);
+}
+
+/* All six words with 'locks' locks, all at once: how many operations found their lock taken. */
+static uint64_t lock_waits(const char *locks)
+{
+	struct bench e;
+	uint64_t waits;
+
+	bench_start(&e, (const char *[]){ locks, "atomic.parallel=8", NULL }, 0);
+	for (uint32_t i = 0; i < WORDS; i++)
+		operate(&e, i, true, 1, 0);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(differences(&e), 0);
+	waits = tb_stat(&e.t, "lock_waits");
+	tb_end(&e.t);
+	return waits;
+}
+
+static void atomic_words_that_share_a_lock_wait(void)
+{
+	CU_ASSERT_EQUAL(lock_waits("atomic.locks=0"), 0);
+	CU_ASSERT_EQUAL(lock_waits("atomic.locks=6"), 0);
+	CU_ASSERT_EQUAL(lock_waits("atomic.locks=4"), 2);
+	CU_ASSERT_EQUAL(lock_waits("atomic.locks=1"), 5);
+}
+
 CU_TestInfo test_atomic_tests[] = {
 	{ "random operations equal a sequential model",
 	  atomic_random_operations_equal_sequential_model },
@@ -211,5 +263,8 @@ CU_TestInfo test_atomic_tests[] = {
 	{ "refused key gives status and frees the lock",
 	  atomic_refused_key_gives_status_and_frees_lock },
 	{ "interval spaces operations", atomic_interval_spaces_operations },
+	{ "look-up and operation take their cycles",
+	  atomic_look_up_and_operation_take_their_cycles },
+	{ "words that share a lock wait", atomic_words_that_share_a_lock_wait },
 	CU_TEST_INFO_NULL
 };

@@ -278,6 +278,54 @@ static void cores_step_order_and_sleeping_change_nothing(void)
 	remove(path);
 }
 
+/* ---- engines ---- */
+
+#define CYC 500u
+#define PERIOD_PS (4 * PS_PER_NS) /* 250 MHz, the default clock */
+
+/* N requests at once with 'cyc' cycles of engine 'unit' for each; the time it takes. */
+static uint64_t run_engine(const char *op, const char *cyc_key, const char *units_key,
+			   uint32_t units)
+{
+	char text[1024], cyc[64], n_units[64];
+
+	snprintf(cyc, sizeof(cyc), "%s=%u", cyc_key, CYC);
+	snprintf(n_units, sizeof(n_units), "%s=%u", units_key, units);
+	snprintf(text, sizeof(text),
+		 "mr h1 any va=0x30000000 len=64KiB access=lw,rw,rr,ra fill=inc\n"
+		 "qp h0 q0 type=RC peer=h1.q0\n"
+		 "qp h1 q0 type=RC peer=h0.q0\n"
+		 "post h0.q0 id=1 op=%s sge=src:0:8 remote=any:0 repeat=%u window=%u stride=64 "
+		 "rstride=64\n"
+		 "expect h0.q0 id=1 status=SUCCESS\n",
+		 op, N, N);
+	return run(text, (const char *[]){ cyc, n_units, NULL }).time_ps;
+}
+
+static void engine_of_two_units_starts_twice_as_often(void)
+{
+	static const char *const engines[][3] = {
+		{ "RDMA_WRITE", "requester.job_cyc", "requester.units" },
+		{ "RDMA_READ", "requester.rsp_cyc", "requester.units" },
+		{ "RDMA_WRITE", "pktizer.hdr_cyc", "pktizer.units" },
+		{ "RDMA_WRITE", "responder.pkt_cyc", "responder.units" },
+		{ "RDMA_READ", "responder.read_cyc", "responder.units" },
+		{ "ATOMIC_FETCH_AND_ADD add=1", "responder.atomic_cyc", "responder.units" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(engines); i++) {
+		const char *const *e = engines[i];
+		uint64_t one = run_engine(e[0], e[1], e[2], 1);
+		uint64_t two = run_engine(e[0], e[1], e[2], 2);
+		uint64_t five = run_engine(e[0], e[1], e[2], 5);
+		uint64_t work = N * CYC * PERIOD_PS, gain = one - two;
+
+		CU_ASSERT(one > work - work / N && one < work + work / 10);
+		CU_ASSERT(gain > work / 2 - work / 30 && gain < work / 2 + work / 30);
+		CU_ASSERT(five < two - work / 8);
+	}
+}
+
 #define TEST(f) \
 	{ \
 #f, f \
@@ -291,4 +339,5 @@ CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_
 				  TEST(batch_rings_once_with_eight_bytes),
 				  TEST(cores_post_at_the_same_time),
 				  TEST(cores_step_order_and_sleeping_change_nothing),
+				  TEST(engine_of_two_units_starts_twice_as_often),
 				  CU_TEST_INFO_NULL };
