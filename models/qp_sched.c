@@ -11,8 +11,9 @@
  * list. A visit takes a cycle and pays for 'quantum' bytes, which is more than any line carries in
  * a cycle: the visits never hold up the line. A QP alone on the list does not wait (no one is
  * treated unfairly); its debt is forgotten. Rate caps: a QP whose WQEs carry n bytes is not visited
- * again before n bytes have passed at its rate. Not modelled: strict priorities between QPs, the
- * memory that holds the table (every QP has its entry).
+ * again before n bytes have passed at its rate. With 'strict', a QP has its turn only while none of
+ * a higher priority is ready. Not modelled: the memory that holds the table (every QP has its
+ * entry).
  *
  * Rate: one doorbell, one fetch result, one credit and one visit a cycle. Latency 1 cycle.
  * Counters: 16 bits in basic blocks, protocol.md section 13 (mlx5 WQE counter).
@@ -21,6 +22,8 @@
 #include "models/nic.h"
 #include "models/qp_list.h"
 #include "sim/pool.h"
+
+#define PRIOS 8u
 
 struct sched_qp {
 	int64_t deficit;   /* bytes; negative = debt */
@@ -38,11 +41,12 @@ struct qp_sched {
 	struct block b;
 	/* parameters */
 	uint32_t quantum, wqe_per_qp;
+	bool strict;
 	/* ports */
 	struct chan *sq_db, *fetched, *credit, *fetch;
 	/* state */
 	struct sched_qp *qp;
-	struct qp_list ready;
+	struct qp_list ready[PRIOS]; /* by priority; without 'strict', all on the first */
 	uint32_t *links;
 	uint32_t later; /* earliest of the QPs that wait for their time, or QP_LIST_END */
 	uint32_t n_ready, n_fetching;
@@ -58,6 +62,8 @@ static const struct field qp_sched_fields[] = {
 	PARAM(T, wqe_per_qp, 128, 1, 32768, "WQE",
 	      "WQEs of one QP held in the units behind at most",
 	      "declared: as many as rxe keeps packets unacknowledged"),
+	PARAM_BOOL(T, strict, 0, "QPs of a higher priority (prio) always go first",
+		   "declared: off, one class of service"),
 	PORT_IN(T, sq_db, sq_db, "rung doorbells, in order per QP"),
 	PORT_IN(T, fetched, sq_fetched, "what fetches brought"),
 	PORT_IN(T, credit, sq_credit, "WQEs that the requester released"),
@@ -99,7 +105,9 @@ static void qp_sched_reset(struct block *b)
 
 	for (uint32_t i = 0; i < nic->n_qp; i++)
 		s->qp[i] = (struct sched_qp){ .credits = s->wqe_per_qp, .later = QP_LIST_OFF };
-	qp_list_init(&s->ready, s->links, nic->n_qp);
+	/* a QP is on one at most: they share their links */
+	for (uint32_t i = 0; i < PRIOS; i++)
+		qp_list_init(&s->ready[i], s->links, nic->n_qp);
 	s->later = QP_LIST_END;
 	s->n_ready = s->n_fetching = 0;
 	s->turn = 0;
@@ -116,6 +124,24 @@ static void wait_for_time(struct qp_sched *s, uint32_t qpi)
 	*at = qpi;
 }
 
+static void make_ready(struct qp_sched *s, uint32_t qpi)
+{
+	uint32_t prio = s->strict ? attr_of(s, qpi)->prio % PRIOS : 0;
+
+	s->n_ready += !qp_list_has(&s->ready[prio], qpi);
+	qp_list_add(&s->ready[prio], qpi);
+}
+
+/* The list whose head is to be visited; some QP is ready. */
+static struct qp_list *first_list(struct qp_sched *s)
+{
+	uint32_t i = s->strict ? PRIOS - 1 : 0;
+
+	while (!s->ready[i].n)
+		i--;
+	return &s->ready[i];
+}
+
 /* Put 'qpi' on the list it belongs to, if it is ready. */
 static void consider(struct qp_sched *s, uint32_t qpi)
 {
@@ -126,7 +152,7 @@ static void consider(struct qp_sched *s, uint32_t qpi)
 	if (q->due_ps > s->b.now_ps)
 		wait_for_time(s, qpi);
 	else
-		qp_list_add(&s->ready, qpi);
+		make_ready(s, qpi);
 }
 
 /* The WQE that came with a doorbell is of use when it is the next one of its queue. */
@@ -238,9 +264,9 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 }
 
 /* The QP at the head has more debt than this visit pays, and others wait behind it. */
-static bool only_pays(const struct qp_sched *s)
+static bool only_pays(const struct qp_sched *s, const struct qp_list *l)
 {
-	return s->ready.n > 1 && s->qp[s->ready.head].deficit + s->quantum <= 0;
+	return l->n > 1 && s->qp[l->head].deficit + s->quantum <= 0;
 }
 
 /*
@@ -249,23 +275,26 @@ static bool only_pays(const struct qp_sched *s)
  */
 static bool visit(struct qp_sched *s)
 {
+	struct qp_list *l;
 	struct sched_qp *q;
 	uint32_t qpi;
 
-	if (!s->ready.n)
+	if (!s->n_ready)
 		return true;
-	q = &s->qp[s->ready.head];
-	if (only_pays(s)) {
+	l = first_list(s);
+	q = &s->qp[l->head];
+	if (only_pays(s, l)) {
 		q->deficit += s->quantum;
 		s->visits_in_debt++;
-		qp_list_add(&s->ready, qp_list_take(&s->ready));
+		qp_list_add(l, qp_list_take(l));
 		return true;
 	}
 	if (!chan_can_push(s->fetch)) {
 		chan_stall(s->fetch);
 		return false;
 	}
-	qpi = qp_list_take(&s->ready);
+	qpi = qp_list_take(l);
+	s->n_ready--;
 	if (q->deficit <= 0)
 		q->deficit = q->deficit + s->quantum > 0 ? q->deficit + s->quantum : s->quantum;
 	order_fetch(s, qpi);
@@ -280,7 +309,7 @@ static void release_due(struct qp_sched *s)
 
 		s->later = s->qp[qpi].later;
 		s->qp[qpi].later = QP_LIST_OFF;
-		qp_list_add(&s->ready, qpi);
+		make_ready(s, qpi);
 	}
 }
 
@@ -295,11 +324,10 @@ static uint64_t qp_sched_step(struct block *b)
 	take_fetched(s);
 	take_credit(s);
 	take_doorbell(s);
-	s->n_ready = s->ready.n;
 	s->max_ready = max_u64(s->max_ready, s->n_ready);
 	if (s->later != QP_LIST_END)
 		next = block_cycle_at(b, s->qp[s->later].due_ps);
-	if (s->n_ready && (only_pays(s) || is_free))
+	if (s->n_ready && (is_free || only_pays(s, first_list(s))))
 		next = b->cycle + 1;
 	return next;
 }

@@ -6,22 +6,22 @@
  * the PSN to send next and the oldest not acknowledged, the limits (window, outstanding READs and
  * ATOMICs, end-to-end credits) and one timer.
  *
- * Modelled: WQEs arrive whole and are kept until they complete, so sending again refetches payload
- * but no WQE. QPs that can send take turns, one job (a run of at most 'burst' packets of one
+ * Modelled: WQEs arrive whole and are kept until they complete, so sending again refetches payload,
+ * and a WQE only where the WQE cache is smaller than what is held. QPs that can send take turns, one job (a run of at most 'burst' packets of one
  * message) each. Go-back-N: a NAK, a timeout or an implied NAK makes the QP continue at its oldest
  * unacknowledged PSN, also in the middle of a message; jobs already handed over still go out, the
  * peer drops them. READ and ATOMIC data are written to the WQE's segments, and a WQE completes when
  * the last of these writes is in the posted queue. Completions are in order; after an error the
- * rest is flushed. Selective repeat instead, if so set: only what is missing goes out again.
+ * rest is flushed. The packets of a QP with a rate cap are spaced. Selective repeat instead, if so set: only what is missing goes out again.
  * Messages of unreliable services are done when their last packet was handed to the port; an error
  * of theirs stops the send queue only. Binds and local invalidations wait until all before them in
  * their queue is finished, and are done before anything behind them goes out.
- * Not modelled: XRC; rate limits (qp_sched paces WQEs).
+ * Not modelled: XRC; the time that a cap saved while nothing was sent.
  *
  * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
  * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
  * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_sr.c (selective
- * repeat), requester_unacked.c (UC, UD), requester_local.c (windows), requester_state.c
+ * repeat), requester_wqe.c (WQE cache), requester_unacked.c (UC, UD), requester_local.c (windows), requester_state.c
  * (commands of the program), requester_timer.c, requester.h (state).
  */
 #include "models/requester.h"
@@ -47,6 +47,10 @@ static const struct field requester_fields[] = {
 	PARAM(T, rsp_cyc, 1, 1, 65536, "cyc",
 	      "cycles of a unit for a packet of a READ response, an ATOMIC acknowledge",
 	      "declared: pipelined"),
+	PARAM(T, wqe_cache, 0, 0, 1u << 20, "BB",
+	      "basic blocks of send WQEs held; others are read again when needed; 0 = all that "
+	      "wqe_fetch holds",
+	      "declared; the open RNIC RTL has 16 x 64 x 16 B: 256"),
 	PARAM_ENUM(T, recovery, RECOVERY_GBN, recovery_names,
 		   "repair of losses: go-back-N or selective repeat, the same at both ends",
 		   "documented: IBTA vol. 1 9.7; selective repeat: IRN, SIGCOMM 2018"),
@@ -88,6 +92,8 @@ static const struct field requester_fields[] = {
 	PORT_OUT(T, dma_req, dma_req, "writes of response data"),
 	PORT_OUT(T, mpt_op, mpt_op, "binds and invalidations"),
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
+	STAT(T, wqe_evictions, "WQE", "displaced from the WQE cache before they were completed"),
+	STAT(T, wqe_refetches, "WQE", "of these, read again"),
 	STAT(T, tx_busy_ps, "ps", "time for which sending units were busy, mean of them"),
 	STAT(T, rx_busy_ps, "ps", "time for which receiving units were busy, mean of them"),
 	STAT(T, wqes, "WQE", "WQEs taken"),
@@ -137,6 +143,7 @@ static void requester_build(struct block *b)
 	}
 	r->write = block_alloc(b, r->writes, sizeof(*r->write));
 	r->atomic_pool = pool_create(b, r->writes, sizeof(uint64_t));
+	req_cache_build(r);
 }
 
 static void requester_reset(struct block *b)
@@ -176,6 +183,8 @@ static void requester_reset(struct block *b)
 		r->write[i].next_free = i + 1;
 	r->free_write = 0;
 	r->told_cyc = 0;
+	r->paced = QPI_NONE;
+	req_cache_reset(r);
 	r->tx_engine = r->rx_engine = (struct engine_rate){ 0 };
 	r->n_ready = r->n_held = 0;
 	req_timer_reset(r);
@@ -214,6 +223,7 @@ static void take_wqe(struct requester *r)
 	*w = (struct req_wqe){ .w = *m };
 	r->wqes++;
 	r->n_held++;
+	req_cache_add(r, m->qpi, q->tail - 1);
 	syndrome = local_error(r, w);
 	if (syndrome)
 		req_fail(r, m->qpi, q->tail - 1, syndrome);
@@ -290,6 +300,7 @@ static uint64_t retire(struct requester *r)
 		push_cqe(r, qpi, w, syndrome);
 	sq_credit_push(r->credit, &(struct sq_credit){ .qpi = qpi, .n_wqe = 1 });
 	buf_unref(&r->b, w->w.buf);
+	req_cache_drop(r, w);
 	r->flushed += q->is_error;
 	if (syndrome && !q->is_error) {
 		r->errors++;
@@ -322,11 +333,14 @@ static uint64_t requester_step(struct block *b)
 	next = min_u64(next, retire(r));
 	next = min_u64(next, req_take_cmd(r));
 	next = min_u64(next, req_react_step(r));
+	req_pace_step(r);
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));
+	next = min_u64(next, req_cache_step(r));
 	if (is_idle && r->retire.n) /* a datagram that is done without being sent */
 		next = b->cycle + 1;
 	r->n_ready = r->ready.n;
+	next = min_u64(next, req_pace_step(r));
 	return min_u64(next, req_timer_step(r)); /* with those that this step started */
 }
 

@@ -37,6 +37,8 @@ struct req_wqe {
 	uint32_t first_psn, n_psn; /* valid once issued */
 	uint32_t sge, sge_off;     /* READ, ATOMIC: where the next byte of the response goes */
 	uint32_t n_dma;            /* writes of response data that were not answered */
+	uint32_t node;             /* in the WQE cache, 0 = not there */
+	bool is_refetching;        /* it is being read again */
 	uint8_t syndrome;          /* CQE_SYNDROME_* it will end with; 0 = none */
 };
 
@@ -67,7 +69,9 @@ struct req_qp {
 	bool is_unacked;                 /* unreliable: a message is done when it was sent */
 	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
 	uint64_t deadline_ps;
-	uint8_t backoff; /* timeouts since something was acknowledged, as far as they count */
+	uint64_t due_ps;     /* rate cap: nothing goes out before */
+	uint32_t next_paced; /* list of those that wait for it, QPI_NONE at the end */
+	uint8_t backoff;     /* timeouts since something was acknowledged, as far as they count */
 	/* RTO_ESTIMATED (RFC 6298, without its clock granularity) */
 	bool is_rtt_timed;
 	uint32_t rtt_psn; /* the sample ends when all before it is acknowledged */
@@ -102,10 +106,28 @@ struct req_scatter {
 	uint32_t buf, off, left;
 };
 
+/* A WQE in the cache: a list in order of use, node 0 being its ends. */
+struct req_node {
+	uint32_t qpi, pos;
+	uint32_t prev, next; /* used later, earlier; free ones: next */
+	bool is_kept;        /* until it is used */
+};
+
+/* A WQE that is being read again. */
+#define REQ_REFETCHES 16u
+struct req_refetch {
+	uint32_t qpi, pos;
+	uint32_t buf;
+	uint32_t asked, reads; /* basic blocks asked for; reads outstanding */
+	uint16_t index;        /* of the WQE */
+	uint8_t n_bb;
+	bool is_used;
+};
+
 struct requester {
 	struct block b;
 	/* parameters */
-	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc;
+	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc, wqe_cache;
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits;
@@ -122,7 +144,15 @@ struct requester {
 	uint32_t sr_mask; /* bits of a map of packets, less 1 */
 	struct req_scatter scatter;
 	struct req_write *write;
-	uint32_t free_write; /* first free one, 'writes' when none */
+	uint32_t free_write;   /* first free one, 'writes' when none */
+	struct req_node *node; /* WQE cache */
+	uint32_t n_nodes, free_node, cached_bb, n_kept;
+	struct req_refetch refetch[REQ_REFETCHES];
+	struct qp_list refetches; /* with reads to issue */
+	uint32_t refetch_links[REQ_REFETCHES];
+	struct pool *refetch_pool;
+	uint32_t paced;   /* earliest of the QPs that wait for their time, or QPI_NONE */
+	uint64_t dma_cyc; /* behind the cycle in which response data were written */
 	struct pool *atomic_pool;
 	struct {
 		uint32_t head, tail;
@@ -133,6 +163,7 @@ struct requester {
 	uint32_t n_ready, n_held;
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
+	uint64_t wqe_refetches, wqe_evictions;
 	uint64_t sacks, tx_busy_ps, rx_busy_ps;
 	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors,
 		flushed;
@@ -167,6 +198,9 @@ struct req_op {
 const struct req_op *req_op_of(const struct req_wqe *w);
 
 /* ---- requester_tx.c: what goes out ---- */
+
+/* QPs whose time has come can send again. Returns the cycle of the next. */
+uint64_t req_pace_step(struct requester *r);
 
 /* Put 'qpi' on the ready list if it can send. After every change that may let it. */
 void req_kick(struct requester *r, uint32_t qpi);
@@ -237,6 +271,28 @@ void req_sr_lose_all(struct requester *r, uint32_t qpi);
 /* Whether something is to be sent again; if so, req_sr_hole() takes the first run of it. */
 bool req_sr_has_hole(const struct requester *r, struct req_qp *q);
 struct req_run req_sr_hole(const struct requester *r, struct req_qp *q);
+
+/* ---- requester_wqe.c: which WQEs are in the NIC ---- */
+
+void req_cache_build(struct requester *r);
+void req_cache_reset(struct requester *r);
+
+/* A WQE came from wqe_fetch; one is released. */
+void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos);
+void req_cache_drop(struct requester *r, struct req_wqe *w);
+
+/* The WQE at 'pos' is needed: false when it is to be read first. When it is used: req_cache_use(). */
+bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos);
+void req_cache_use(struct requester *r, uint32_t qpi, uint32_t pos);
+
+/* Both, for the WQE of the message of 'psn'. */
+bool req_cache_use_for(struct requester *r, uint32_t qpi, uint32_t psn);
+
+/* Issue one read. Returns when to run again. */
+uint64_t req_cache_step(struct requester *r);
+
+/* A read of refetch 'i' ended. */
+void req_cache_filled(struct requester *r, uint32_t i);
 
 /* ---- requester_state.c: states that the program asks for ---- */
 

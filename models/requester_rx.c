@@ -299,6 +299,8 @@ uint64_t req_take_rx(struct requester *r)
 		return engine_free_cyc(&r->rx_engine, r->units);
 	if (operation == IB_ATOMIC_ACK && !pool_can_alloc(r->atomic_pool))
 		return pool_stall(r->atomic_pool);
+	if (operation != IB_ACKNOWLEDGE && !req_cache_use_for(r, m->qpi, m->psn))
+		return CYCLE_NEVER; /* the end of the read wakes the block */
 	if (operation == IB_ACKNOWLEDGE) {
 		hdr_aeth_decode(&a, p->data + m->xeth);
 		if (r->recovery == RECOVERY_SR && a.syndrome == NAK_SEQUENCE &&
@@ -350,6 +352,7 @@ uint64_t req_scatter(struct requester *r)
 						    .is_write = 1,
 						    .cls = DMA_PAYLOAD_WRITE,
 						    .op = OP_NONE });
+	r->dma_cyc = r->b.cycle + 1;
 	w->sge_off += n;
 	s->off += n;
 	s->left -= n;
@@ -367,6 +370,11 @@ void req_take_dma_rsp(struct requester *r)
 
 	if (!m)
 		return;
+	if (m->tag >= r->writes) {
+		req_cache_filled(r, m->tag - r->writes);
+		chan_pop(r->dma_rsp);
+		return;
+	}
 	qpi = r->write[m->tag].qpi;
 	pos = r->write[m->tag].pos;
 	r->write[m->tag].next_free = r->free_write;

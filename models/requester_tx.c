@@ -57,13 +57,13 @@ static bool can_send(const struct requester *r, uint32_t qpi)
 	struct req_qp *q = &r->qp[qpi];
 	const struct req_wqe *w = req_wqe(q, q->send);
 
-	if (q->is_error || q->is_rnr_wait)
+	if (q->is_error || q->is_rnr_wait || q->due_ps > r->b.now_ps)
 		return false;
 	if (r->recovery == RECOVERY_SR && req_sr_has_hole(r, q))
 		return true;
 	if (q->send == q->tail || (q->has_failed && !pos_before(q->send, q->fail)))
 		return false;
-	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->flight)
+	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->flight || w->is_refetching)
 		return false;
 	if (q->send == q->issued)
 		return may_issue(r, qpi, w);
@@ -100,15 +100,47 @@ uint32_t req_read_part(const struct req_wqe *w, uint32_t at)
 }
 
 /* PSNs that the next job of 'w' takes, its packet 'at' being the first. */
-static uint32_t job_psns(const struct requester *r, const struct req_qp *q, const struct req_wqe *w,
+static uint32_t job_psns(const struct requester *r, uint32_t qpi, const struct req_wqe *w,
 			 uint32_t at)
 {
+	const struct req_qp *q = &r->qp[qpi];
 	uint32_t left = w->n_psn - at;
 	uint32_t room = r->flight - (uint32_t)psn_diff(q->send_psn, q->una);
 
 	if (req_op_of(w)->is_answered)
 		return req_read_part(w, at);
-	return (uint32_t)min_u64(left, min_u64(room, r->burst));
+	return (uint32_t)min_u64(left, min_u64(room, req_attr(r, qpi)->rate_bps ? 1 : r->burst));
+}
+
+/*
+ * The QP sends or asks for 'bytes': nothing more goes out before they have passed at its rate. A
+ * message may have 2^31 bytes, for which ps_of_bytes() has no room.
+ */
+static void pace(struct requester *r, uint32_t qpi, uint64_t bytes)
+{
+	struct req_qp *q = &r->qp[qpi];
+	uint64_t bps = req_attr(r, qpi)->rate_bps;
+	uint32_t *at = &r->paced;
+
+	q->due_ps = max_u64(q->due_ps, r->b.now_ps) + ps_of_bytes(bytes % MIB, bps) +
+		    bytes / MIB * ps_of_bytes(MIB, bps);
+	if (q->due_ps <= r->b.now_ps)
+		return;
+	while (*at != QPI_NONE && r->qp[*at].due_ps <= q->due_ps)
+		at = &r->qp[*at].next_paced;
+	q->next_paced = *at;
+	*at = qpi;
+}
+
+uint64_t req_pace_step(struct requester *r)
+{
+	while (r->paced != QPI_NONE && r->qp[r->paced].due_ps <= r->b.now_ps) {
+		uint32_t qpi = r->paced;
+
+		r->paced = r->qp[qpi].next_paced;
+		req_kick(r, qpi);
+	}
+	return r->paced == QPI_NONE ? CYCLE_NEVER : block_cycle_at(&r->b, r->qp[r->paced].due_ps);
 }
 
 /* Send PSNs 'psn' .. psn + n - 1 of message 'w', of which 'psn' is packet 'at'. */
@@ -158,6 +190,8 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 		oplog_mark_once(req_oplog(r), w->w.op, OP_ISSUE, r->b.now_ps);
 	else if (at == 0 || psn == q->restart_psn)
 		oplog_mark(req_oplog(r), w->w.op, OP_RETRY, r->b.now_ps);
+	if (req_attr(r, qpi)->rate_bps)
+		pace(r, qpi, op->kind == JOB_READ_REQ ? j.dma_len : j.len);
 	buf_ref(r->b.sim, j.buf);
 	tx_job_push(r->job, &j);
 	r->jobs++;
@@ -185,7 +219,7 @@ static void send_job(struct requester *r, uint32_t qpi)
 	if (q->send == q->issued)
 		issue(r, qpi, w);
 	at = (q->send_psn - w->first_psn) & PSN_MASK;
-	n = job_psns(r, q, w, at);
+	n = job_psns(r, qpi, w, at);
 	if (!q->is_unacked || !req_is_unsent(r, w))
 		push_job(r, qpi, w, at, q->send_psn, n);
 	if (r->rto == RTO_ESTIMATED && !q->is_rtt_timed && q->send_psn == q->top_psn) {
@@ -207,6 +241,27 @@ static bool is_local_next(const struct req_qp *q)
 	       req_op_of(req_wqe(q, q->send))->is_local;
 }
 
+/* Selective repeat: something is missing at the peer, and goes before what is new. */
+static bool is_resend(const struct requester *r, uint32_t qpi)
+{
+	return r->recovery == RECOVERY_SR && req_sr_has_hole(r, &r->qp[qpi]);
+}
+
+/*
+ * The WQE that is to be sent is not in the NIC: its queue's turn comes when it was read, or in
+ * place when no read can be started.
+ */
+static bool is_displaced(struct requester *r, uint32_t qpi)
+{
+	const struct req_qp *q = &r->qp[qpi];
+
+	if (is_resend(r, qpi) || req_cache_has(r, qpi, q->send))
+		return false;
+	if (req_wqe(q, q->send)->is_refetching)
+		qp_list_take(&r->ready);
+	return true;
+}
+
 uint64_t req_send(struct requester *r)
 {
 	uint32_t qpi;
@@ -217,6 +272,8 @@ uint64_t req_send(struct requester *r)
 		return CYCLE_NEVER;
 	if (is_local_next(&r->qp[r->ready.head]))
 		return req_send_local(r);
+	if (is_displaced(r, r->ready.head))
+		return r->ready.n ? r->b.cycle + 1 : CYCLE_NEVER;
 	if (!engine_is_free(&r->tx_engine, r->b.cycle, r->units))
 		return engine_free_cyc(&r->tx_engine, r->units);
 	if (!chan_can_push(r->job))
@@ -224,10 +281,12 @@ uint64_t req_send(struct requester *r)
 	engine_start(&r->tx_engine, r->b.cycle, r->units, r->job_cyc);
 	r->tx_busy_ps = engine_busy_ps(&r->tx_engine, &r->b, r->units);
 	qpi = qp_list_take(&r->ready);
-	if (r->recovery == RECOVERY_SR && req_sr_has_hole(r, &r->qp[qpi]))
+	if (is_resend(r, qpi)) {
 		resend_job(r, qpi);
-	else
+	} else {
+		req_cache_use(r, qpi, r->qp[qpi].send);
 		send_job(r, qpi);
+	}
 	req_kick(r, qpi);
 	return r->ready.n ? max_u64(engine_free_cyc(&r->tx_engine, r->units), r->b.cycle + 1)
 			  : CYCLE_NEVER;

@@ -58,7 +58,7 @@ static const struct field wqe_fetch_fields[] = {
 	STAT(T, rq_wqes, "WQE", "receive WQEs handed out"),
 	STAT(T, rq_none, "req", "questions to which none was posted"),
 	STAT(T, srq_limits, "event", "shared receive queues that fell below their limit"),
-	SIGNAL(T, in_flight, 7, "orders under way"),
+	SIGNAL(T, in_flight, 9, "orders under way"),
 	FIELDS_END
 };
 #undef T
@@ -88,7 +88,7 @@ static void wqe_fetch_reset(struct block *b)
 
 static uint32_t free_slot(const struct wqe_fetch *w)
 {
-	for (uint32_t i = 0; i < w->reads; i++)
+	for (uint32_t i = 0; i < w->reads && w->in_flight < w->reads; i++)
 		if (!w->slot[i].is_used)
 			return i;
 	return MAX_READS;
@@ -98,9 +98,9 @@ static uint32_t free_slot(const struct wqe_fetch *w)
 static bool take_order(struct wqe_fetch *w)
 {
 	const struct sq_fetch *m = sq_fetch_peek(w->fetch);
-	uint32_t i = free_slot(w);
+	uint32_t i = m ? free_slot(w) : MAX_READS;
 
-	if (!m || i == MAX_READS || (m->buf == BUF_NONE && !pool_can_alloc(w->blocks)))
+	if (i == MAX_READS || (m->buf == BUF_NONE && !pool_can_alloc(w->blocks)))
 		return true;
 	if (!chan_can_push(w->qpc_req)) {
 		chan_stall(w->qpc_req);

@@ -12,7 +12,7 @@
 #include "models/wqe.h"
 #include "sim/pool.h"
 
-#define MAX_READS 64u
+#define MAX_READS 256u
 #define TAG_KIND 0xc0000000u /* what a DMA read was for; the rest is the slot or the queue */
 #define TAG_SQ 0x00000000u
 #define TAG_RQ 0x40000000u

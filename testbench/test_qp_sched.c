@@ -192,6 +192,43 @@ static void qp_sched_any_stalls_every_block_is_fetched_once(void)
 	}
 }
 
+/*
+ * Sixteen QPs with a ring full each, the second half of a higher priority: fetches of the first
+ * half before the last of the second.
+ */
+static unsigned low_before_high(const char *strict)
+{
+	unsigned low = 0, early = 0;
+	struct credit_tap tap;
+	struct bench e;
+
+	bench_start(&e, &tap, (const char *[]){ strict, NULL }, 16);
+	for (uint32_t i = 16; i-- > 0;) {
+		e.qp[i].prio = i < 8 ? 1 : 6;
+		e.f[i].wqe_bb = 1;
+		e.f[i].to_post = RING_BB;
+		post(&e, i);
+	}
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(differences(&e, RING_BB), 0);
+	for (uint32_t i = 0; i < e.fetch->n_received; i++) {
+		const struct sq_fetch *m = tb_got(e.fetch, i);
+
+		low += m->qpi < 8;
+		if (m->qpi >= 8)
+			early = low;
+	}
+	CU_ASSERT_EQUAL(low, 8 * RING_BB / 8);
+	tb_end(&e.t);
+	return early;
+}
+
+static void qp_sched_strict_priority_goes_first(void)
+{
+	CU_ASSERT_EQUAL(low_before_high("qp_sched.strict=on"), 0);
+	CU_ASSERT(low_before_high("qp_sched.strict=off") > 8 * 4);
+}
+
 /* The oracle itself: a fetcher that loses count must be noticed. */
 static void qp_sched_lost_count_is_caught(void)
 {
@@ -342,6 +379,7 @@ CU_TestInfo test_qp_sched_tests[] = {
 	  qp_sched_counters_wrap_every_block_is_fetched_once },
 	{ "any stalls: every block is fetched once",
 	  qp_sched_any_stalls_every_block_is_fetched_once },
+	{ "strict priority goes first", qp_sched_strict_priority_goes_first },
 	{ "lost count is caught", qp_sched_lost_count_is_caught },
 	{ "long messages get no larger share", qp_sched_long_messages_get_no_larger_share },
 	{ "large debt alone does not wait", qp_sched_large_debt_alone_does_not_wait },

@@ -25,6 +25,7 @@ static const char hosts[] = "rnicsim-trace 1\n"
 struct numbers {
 	uint64_t time_ps, db_b, wqe_up_b, wqe_down_b, mmio_b;
 	uint64_t rings, bf_rings, bf_full, bf_dropped, bf_late, bf_wqes, sq_reads;
+	uint64_t refetches, evictions;
 };
 
 /* Run the trace 'text' with settings, expects held; its numbers. */
@@ -52,6 +53,8 @@ static struct numbers run(const char *text, const char *const *sets)
 		.bf_dropped = tb_run_stat(&t, "nic0.doorbell.bf_dropped"),
 		.bf_late = tb_run_stat(&t, "nic0.qp_sched.bf_late"),
 		.bf_wqes = tb_run_stat(&t, "nic0.wqe_fetch.bf_wqes"),
+		.refetches = tb_run_stat(&t, "nic0.requester.wqe_refetches"),
+		.evictions = tb_run_stat(&t, "nic0.requester.wqe_evictions"),
 		.sq_reads = tb_run_stat(&t, "nic0.wqe_fetch.sq_reads"),
 	};
 	tb_run_close(&t);
@@ -241,41 +244,48 @@ static void cores_post_at_the_same_time(void)
 	CU_ASSERT_EQUAL(four.bf_rings + four.bf_dropped, QPS * N); /* each in its page */
 }
 
-static char *cores_summary(const char *path, enum step_order order, bool every_cycle)
+static char *summary(const char *path, const char *const *sets, enum step_order order,
+		     bool every_cycle)
 {
 	struct tb_run t;
 	char *s;
 
-	tb_run_ok(&t,
-		  &(struct tb_run_how){ .trace = path,
-					.ini = LINK,
-					.sets = (const char *[]){ "workload.cores=3",
-								  "workload.post=bf_inline", NULL },
-					.order = order,
-					.every_cycle = every_cycle });
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = path,
+					    .ini = LINK,
+					    .sets = sets,
+					    .order = order,
+					    .every_cycle = every_cycle });
 	s = tb_run_summary(&t);
 	tb_run_close(&t);
 	return s;
 }
 
-static void cores_step_order_and_sleeping_change_nothing(void)
+static void same_in_every_order(const char *text, const char *const *sets)
 {
-	char path[] = "/tmp/rnicsim-send-XXXXXX", text[4096], *want, *got;
+	char path[] = "/tmp/rnicsim-send-XXXXXX", *want, *got;
 	int fd = mkstemp(path);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
 	CU_ASSERT_FATAL(f != NULL);
-	cores_trace(text, sizeof(text));
 	fprintf(f, "%s%s", hosts, text);
 	fclose(f);
-	want = cores_summary(path, ORDER_FORWARD, false);
+	want = summary(path, sets, ORDER_FORWARD, false);
 	for (int i = 0; i < 3; i++) {
-		got = cores_summary(path, i == 0 ? ORDER_REVERSED : ORDER_SHUFFLED, i == 2);
+		got = summary(path, sets, i == 0 ? ORDER_REVERSED : ORDER_SHUFFLED, i == 2);
 		CU_ASSERT_STRING_EQUAL(got, want);
 		free(got);
 	}
 	free(want);
 	remove(path);
+}
+
+static void cores_step_order_and_sleeping_change_nothing(void)
+{
+	static const char *const sets[] = { "workload.cores=3", "workload.post=bf_inline", NULL };
+	char text[4096];
+
+	cores_trace(text, sizeof(text));
+	same_in_every_order(text, sets);
 }
 
 /* ---- engines ---- */
@@ -326,6 +336,100 @@ static void engine_of_two_units_starts_twice_as_often(void)
 	}
 }
 
+/* ---- rate caps ---- */
+
+/* 64 packets of 1 KiB at 1 Gb/s are 524 us, however they are cut into messages. */
+static void rate_cap_spaces_the_packets_of_a_message(void)
+{
+	static const uint32_t posts[] = { 1, 4, 64 };
+	uint64_t want = 64 * 1024 * 8 * PS_PER_NS;
+
+	for (size_t i = 0; i < ARRAY_LEN(posts); i++) {
+		char text[1024];
+		struct numbers n;
+
+		snprintf(
+			text, sizeof(text),
+			"qp h0 q0 type=RC peer=h1.q0 mtu=1024 rate=1Gbps\n"
+			"qp h1 q0 type=RC peer=h0.q0 mtu=1024\n"
+			"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:%u remote=dst:0 repeat=%u window=64 "
+			"stride=%u rstride=%u\n"
+			"expect h0.q0 id=1 status=SUCCESS\n"
+			"expect mem h1 dst:0:65536 == h0 src:0:65536\n",
+			65536 / posts[i], posts[i], 65536 / posts[i], 65536 / posts[i]);
+		n = run(text, NULL);
+		CU_ASSERT(n.time_ps > want - want / 50 && n.time_ps < want + want / 50);
+	}
+}
+
+/* ---- WQE cache ---- */
+
+#define READERS 8u
+
+/* READs of four segments on READERS QPs at once, their data checked. */
+static void readers_trace(char *text, size_t size)
+{
+	size_t n = 0;
+
+	n += (size_t)snprintf(text + n, size - n,
+			      "mr h0 to va=0x30000000 len=64KiB access=lw fill=zero\n"
+			      "mr h1 from va=0x40000000 len=64KiB access=rr fill=inc\n");
+	for (unsigned i = 0; i < READERS; i++)
+		n += (size_t)snprintf(text + n, size - n,
+				      "qp h0 q%u type=RC peer=h1.q%u\n"
+				      "qp h1 q%u type=RC peer=h0.q%u\n",
+				      i, i, i, i);
+	for (unsigned i = 0; i < READERS; i++) {
+		unsigned off = 4096 * i;
+
+		n += (size_t)snprintf(
+			text + n, size - n,
+			"post h0.q%u id=%u op=RDMA_READ sge=to:%u:16,to:%u:16,to:%u:16,"
+			"to:%u:16 remote=from:%u repeat=16 window=16 stride=64 "
+			"rstride=64\n"
+			"expect h0.q%u id=%u status=SUCCESS\n"
+			"expect mem h0 to:%u:1024 == h1 from:%u:1024\n",
+			i, i + 1, off, off + 16, off + 32, off + 48, off, i, i + 1, off, off);
+	}
+	CU_ASSERT_FATAL(n < size);
+}
+
+static struct numbers run_readers(const char *cache)
+{
+	char text[8192];
+
+	readers_trace(text, sizeof(text));
+	return run(text, (const char *[]){ cache, NULL });
+}
+
+/* A WQE of four segments has two basic blocks; 128 of them are in flight. */
+static void wqe_displaced_is_read_again(void)
+{
+	struct numbers all = run_readers("requester.wqe_cache=0");
+	struct numbers fits = run_readers("requester.wqe_cache=256");
+	struct numbers half = run_readers("requester.wqe_cache=64");
+	struct numbers one = run_readers("requester.wqe_cache=1");
+
+	CU_ASSERT_EQUAL(all.refetches, 0);
+	CU_ASSERT_EQUAL(fits.refetches, 0);
+	CU_ASSERT_EQUAL(fits.time_ps, all.time_ps);
+	CU_ASSERT(half.refetches > 0 && half.refetches <= one.refetches);
+	CU_ASSERT(half.time_ps >= all.time_ps && one.time_ps > half.time_ps);
+	CU_ASSERT(one.refetches <= one.evictions);
+	/* each is one read of two blocks, or two of one where the ring wraps */
+	CU_ASSERT(one.wqe_up_b - all.wqe_up_b >= one.refetches * MRD);
+	CU_ASSERT(one.wqe_down_b - all.wqe_down_b >= one.refetches * (128 + CPLD));
+}
+
+static void wqe_cache_step_order_and_sleeping_change_nothing(void)
+{
+	static const char *const sets[] = { "requester.wqe_cache=5", "workload.cores=2", NULL };
+	char text[8192];
+
+	readers_trace(text, sizeof(text));
+	same_in_every_order(text, sets);
+}
+
 #define TEST(f) \
 	{ \
 #f, f \
@@ -340,4 +444,7 @@ CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_
 				  TEST(cores_post_at_the_same_time),
 				  TEST(cores_step_order_and_sleeping_change_nothing),
 				  TEST(engine_of_two_units_starts_twice_as_often),
+				  TEST(rate_cap_spaces_the_packets_of_a_message),
+				  TEST(wqe_displaced_is_read_again),
+				  TEST(wqe_cache_step_order_and_sleeping_change_nothing),
 				  CU_TEST_INFO_NULL };
