@@ -53,5 +53,16 @@ static const struct command perf_command = {
 	.run = cmd_perf,
 };
 
-const struct command *const command_list[] = { &run_command, &trace_command, &perf_command,
+static const struct command pcie_bench_command = {
+	.name = "pcie-bench",
+	.usage =
+		"{lat_rd,lat_wrrd,bw_rd,bw_wr,bw_rdwr} [-s SIZE | -a] [-w WINDOW] [-n TRANSFERS] "
+		"[--sequential] [--cold] [--remote] [--iommu 4KiB|2MiB|1GiB] [--direct] [--histogram] "
+		"[--nic PROFILE] [--set block.key=value]... [--seed N]",
+	.doc = "latency and bandwidth of a host's PCI Express path, with a device that does nothing but DMA",
+	.run = cmd_pcie_bench,
+};
+
+const struct command *const command_list[] = { &run_command,      &trace_command,
+					       &perf_command,     &pcie_bench_command,
 					       &describe_command, NULL };

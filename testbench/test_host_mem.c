@@ -5,11 +5,8 @@
  */
 #include <string.h>
 
-#include "models/host.h"
-#include "models/msg.h"
+#include "models/host_mem.h"
 #include "testbench/tb.h"
-
-extern const struct block_class host_mem_class;
 
 #define N_CQ 3u
 #define BUF_BYTES 4096u
@@ -384,6 +381,142 @@ static void host_mem_random_polls_get_their_cqe(void)
 	}
 }
 
+/* Cycles (of 4 ns) from a read's coming to its completion's going. */
+static uint64_t read_cycles(const struct bench *e, uint32_t i, uint64_t at)
+{
+	return e->down->cycle[i] - at - 2;
+}
+
+static void host_mem_read_of_memory_takes_a_miss_more(void)
+{
+	static const struct {
+		const char *llc, *numa;
+		bool is_touched;
+		uint64_t cyc;
+	} want[] = {
+		{ "host_mem.llc=warm", "host_mem.numa=local", false, 50 },
+		{ "host_mem.llc=cold", "host_mem.numa=local", true, 60 },
+		{ "host_mem.llc=modelled", "host_mem.numa=local", false, 60 },
+		{ "host_mem.llc=modelled", "host_mem.numa=local", true, 50 },
+		{ "host_mem.llc=warm", "host_mem.numa=remote", false, 70 },
+		{ "host_mem.llc=cold", "host_mem.numa=remote", false, 65 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		struct bench e;
+
+		bench_start(&e, (const char *[]){
+					want[i].llc, want[i].numa, "host_mem.read_latency=200ns",
+					"host_mem.miss_latency=40ns", "host_mem.remote_hit=80ns",
+					"host_mem.remote_miss=20ns", NULL });
+		if (want[i].is_touched)
+			host_mem_touch(e.t.dut, e.region, 64);
+		dma(&e, 9, TLP_MRD, e.region + 10, NULL, 20, 0, DMA_WQE, OP_NONE);
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(read_cycles(&e, 0, 9), want[i].cyc);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "llc_hits") + tb_stat(&e.t, "llc_misses"), 1);
+		bench_end(&e);
+	}
+}
+
+/* The NIC's write and the CPU's store put the line into the cache, the NIC's read does not. */
+static void host_mem_written_lines_are_in_the_cache(void)
+{
+	struct bench e;
+	const uint8_t bytes[64] = { 1 };
+
+	bench_start(&e, (const char *[]){ "host_mem.llc=modelled", NULL });
+	dma(&e, 0, TLP_MRD, e.region, NULL, 64, 0, DMA_WQE, OP_NONE);
+	dma(&e, 1, TLP_MRD, e.region, NULL, 64, 1, DMA_WQE, OP_NONE);
+	dma(&e, 2, TLP_MWR, e.region, bytes, 64, 0, DMA_WQE, OP_NONE);
+	dma(&e, 3, TLP_MRD, e.region, NULL, 64, 2, DMA_WQE, OP_NONE);
+	cpu(&e, 0, CPU_STORE, e.region + 256, bytes, 64);
+	dma(&e, 200, TLP_MRD, e.region + 256, NULL, 128, 3, DMA_WQE, OP_NONE);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "llc_misses"), 3);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "llc_hits"), 2);
+	/* the hit passed the misses */
+	CU_ASSERT_EQUAL(((const struct tlp *)tb_got(e.down, 0))->tag, 2);
+	CU_ASSERT_EQUAL(((const struct tlp *)tb_got(e.down, 1))->tag, 0);
+	CU_ASSERT_EQUAL(((const struct tlp *)tb_got(e.down, 2))->tag, 1);
+	bench_end(&e);
+}
+
+static const char *const mmu_sets[] = { "host_mem.iommu=on",          "host_mem.walk_access=40ns",
+					"host_mem.iotlb_miss=200ns",  "host_mem.read_latency=200ns",
+					"host_mem.write_latency=8ns", NULL };
+
+/* A read that waits for its translation holds up nothing; walks come one after the other. */
+static void host_mem_reads_pass_one_that_is_translated(void)
+{
+	struct bench e;
+	const uint16_t order[] = { 1, 0, 2 };
+
+	bench_start(&e, mmu_sets);
+	dma(&e, 9, TLP_MRD, e.region, NULL, 64, 9, DMA_WQE, OP_NONE); /* fills the IOTLB */
+	dma(&e, 200, TLP_MRD, e.region + PAGE_4K, NULL, 64, 0, DMA_WQE, OP_NONE);
+	dma(&e, 201, TLP_MRD, e.region + 64, NULL, 64, 1, DMA_WQE, OP_NONE);
+	dma(&e, 202, TLP_MRD, e.region + 2 * PAGE_4K, NULL, 64, 2, DMA_WQE, OP_NONE);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL_FATAL(e.n_cpl, 4);
+	for (uint32_t i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(((const struct tlp *)tb_got(e.down, i + 1))->tag, order[i]);
+	CU_ASSERT_EQUAL(read_cycles(&e, 0, 9), 50 + 60);
+	CU_ASSERT_EQUAL(read_cycles(&e, 1, 201), 50);
+	CU_ASSERT_EQUAL(read_cycles(&e, 2, 200), 50 + 60);
+	CU_ASSERT_EQUAL(read_cycles(&e, 3, 202), 50 + 60 + 8);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "iotlb_misses"), 3);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "iotlb_hits"), 1);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "walker_wait_ps"), 8 * 4000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "walker_busy_ps"), 3 * 40000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "iommu_wait_ps"), (3 * 60 + 8) * 4000);
+	bench_end(&e);
+}
+
+/* Nothing passes a posted write: what comes behind one that is translated lands and reads later. */
+static void host_mem_nothing_passes_a_write_that_is_translated(void)
+{
+	struct bench e;
+	const uint8_t old[4] = { 1, 2, 3, 4 }, new[4] = { 5, 6, 7, 8 };
+
+	bench_start(&e, mmu_sets);
+	mem_write(&e.mem, e.region, old, 4);
+	mem_write(&e.mem, e.region + PAGE_4K, old, 4);
+	e.expected[9] = old;
+	e.expected[0] = e.expected[1] = new;
+	dma(&e, 9, TLP_MRD, e.region, NULL, 4, 9, DMA_WQE, OP_NONE);
+	dma(&e, 200, TLP_MWR, e.region + PAGE_4K, new, 4, 0, DMA_WQE, OP_NONE);
+	dma(&e, 201, TLP_MWR, e.region, new, 4, 0, DMA_WQE, OP_NONE);
+	dma(&e, 202, TLP_MRD, e.region, NULL, 4, 0, DMA_WQE, OP_NONE);
+	dma(&e, 203, TLP_MRD, e.region + PAGE_4K, NULL, 4, 1, DMA_WQE, OP_NONE);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.n_cpl, 3);
+	CU_ASSERT_EQUAL(e.differ, 0);
+	CU_ASSERT(read_cycles(&e, 1, 202) > 50);
+	bench_end(&e);
+}
+
+static void host_mem_random_traffic_with_all_on_matches_flat_memory(void)
+{
+	for (unsigned k = 0; k < 16; k++) {
+		char set_in[64], set_out[64];
+		const char *sets[] = { set_in,
+				       set_out,
+				       "host_mem.llc=modelled",
+				       "host_mem.iommu=on",
+				       "host_mem.iotlb_ways=2",
+				       "host_mem.read_spread=20ns",
+				       "host_mem.refresh_time=3us",
+				       "host_mem.numa=remote",
+				       NULL,
+				       NULL };
+
+		tb_stall_sets(&host_mem_class, k / 4, k % 4, set_in, set_out);
+		sets[8] = k & 1 ? "host_mem.queue=2" : NULL;
+		CU_ASSERT_EQUAL(run_random(sets, -1), 0);
+	}
+}
+
 #define TEST(f) \
 	{ \
 #f, f \
@@ -400,4 +533,9 @@ CU_TestInfo test_host_mem_tests[] = { TEST(host_mem_read_brings_bytes_after_late
 				      TEST(host_mem_poll_waits_for_the_tick_after_the_write),
 				      TEST(host_mem_poll_ignores_the_other_owner),
 				      TEST(host_mem_random_polls_get_their_cqe),
+				      TEST(host_mem_read_of_memory_takes_a_miss_more),
+				      TEST(host_mem_written_lines_are_in_the_cache),
+				      TEST(host_mem_reads_pass_one_that_is_translated),
+				      TEST(host_mem_nothing_passes_a_write_that_is_translated),
+				      TEST(host_mem_random_traffic_with_all_on_matches_flat_memory),
 				      CU_TEST_INFO_NULL };

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "models/calibrate_pcie.h"
+#include "models/commands.h"
 #include "models/iommu.h"
+#include "testbench/tb.h"
 
 /* 64 B reads, random in 8 KiB. */
 static struct pcie_bench_how reads(uint32_t kind, uint32_t n)
@@ -144,6 +146,45 @@ static void pcie_bench_windows_beyond_the_cache_miss(void)
 	CU_ASSERT(run(&how).llc_misses > 700);
 }
 
+static uint64_t quantile(const struct pcie_bench_result *r, uint32_t per_mille)
+{
+	return r->latency_ps[(uint64_t)r->n * per_mille / 1000];
+}
+
+/*
+ * The spread is exponential: half of the reads take its time longer, an eighth three times, one of 1024 ten
+ * times. In memory, refresh_time / refresh_interval of the reads wait for a refresh, evenly up to its end.
+ */
+static void pcie_bench_spread_has_its_quantiles(void)
+{
+	struct pcie_bench_how how = reads(PCIE_LAT_RD, 20000);
+	const char *sets[] = { "host_mem.read_spread=16ns", "host_mem.refresh_time=0",
+			       "host_mem.clock=10GHz", NULL };
+	struct pcie_bench_result r;
+	struct err e = { 0 };
+	uint64_t least;
+
+	how.sets = sets;
+	how.is_direct = true;
+	CU_ASSERT_FATAL(pcie_bench_run(&how, &r, &e));
+	least = r.min_ps;
+	CU_ASSERT(quantile(&r, 500) - least > 14500 && quantile(&r, 500) - least < 17500);
+	CU_ASSERT(quantile(&r, 875) - least > 46000 && quantile(&r, 875) - least < 50000);
+	CU_ASSERT(r.p999_ps - least > 140000 && r.p999_ps - least < 185000);
+	pcie_bench_release(&r);
+	sets[0] = "host_mem.read_spread=0";
+	CU_ASSERT_FATAL(pcie_bench_run(&how, &r, &e));
+	CU_ASSERT(r.max_ps - r.min_ps <= 2 * 1250); /* a cycle of the device */
+	pcie_bench_release(&r);
+	sets[1] = "host_mem.refresh_time=780ns"; /* one of ten */
+	how.is_cold = true;
+	CU_ASSERT_FATAL(pcie_bench_run(&how, &r, &e));
+	CU_ASSERT(quantile(&r, 890) - r.min_ps < 3000);
+	CU_ASSERT(quantile(&r, 950) - r.min_ps > 350000 && quantile(&r, 950) - r.min_ps < 430000);
+	CU_ASSERT(r.max_ps - r.min_ps > 770000 && r.max_ps - r.min_ps < 783000);
+	pcie_bench_release(&r);
+}
+
 static void pcie_bench_is_the_same_for_a_seed(void)
 {
 	struct pcie_bench_how how = reads(PCIE_LAT_RD, 3000);
@@ -180,6 +221,34 @@ static void pcie_bench_kinds_and_orders_all_run(void)
 	}
 }
 
+/* Every transfer ends, whatever pattern stalls every block; the slowest shows that they were there. */
+static void pcie_bench_stalled_blocks_lose_nothing(void)
+{
+	static const char *const blocks[] = { "pcie_bench", "dma_engine", "pcie_link", "host_mem" };
+	uint64_t slowest = UINT64_MAX, quickest = 0;
+
+	for (uint32_t k = 0; k < 16; k++) {
+		struct pcie_bench_how how = reads(PCIE_BW_RDWR, 500);
+		const char *sets[2 * ARRAY_LEN(blocks) + 1] = { NULL };
+		char text[2 * ARRAY_LEN(blocks)][64];
+		uint64_t kops;
+
+		for (uint32_t i = 0; i < ARRAY_LEN(blocks); i++) {
+			snprintf(text[2 * i], 64, "%s.stall_in=%s", blocks[i], tb_stalls[k % 4]);
+			snprintf(text[2 * i + 1], 64, "%s.stall_out=%s", blocks[i],
+				 tb_stalls[k / 4]);
+			sets[2 * i] = text[2 * i];
+			sets[2 * i + 1] = text[2 * i + 1];
+		}
+		how.sets = sets;
+		how.has_iommu = k & 1;
+		kops = run(&how).kops; /* which checks that all have ended */
+		slowest = min_u64(slowest, kops);
+		quickest = max_u64(quickest, kops);
+	}
+	CU_ASSERT(slowest > 0 && slowest < quickest / 2);
+}
+
 static void pcie_bench_mistakes_are_told(void)
 {
 	struct pcie_bench_how how = reads(PCIE_BW_RD, 10);
@@ -200,14 +269,47 @@ static void pcie_bench_mistakes_are_told(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "there is no profile 'none-such'"));
 }
 
+static void pcie_bench_command_tells_what_is_allowed(void)
+{
+	static const struct {
+		const char *args[5], *says;
+	} want[] = {
+		{ { "pcie-bench" }, "usage: rnicsim pcie-bench {lat_rd" },
+		{ { "pcie-bench", "bw" }, "no measurement 'bw'; allowed: lat_rd, lat_wrrd" },
+		{ { "pcie-bench", "bw_rd", "-s", "4097" }, "-s 4097: allowed: 1 to 4096 bytes" },
+		{ { "pcie-bench", "bw_rd", "-s", "x" }, "-s x: allowed: 1 to 4096 bytes" },
+		{ { "pcie-bench", "bw_rd", "-n" }, "-n needs a value" },
+		{ { "pcie-bench", "bw_rd", "-z" }, "unknown option '-z'" },
+		{ { "pcie-bench", "bw_rd", "--iommu", "4K" }, "allowed: 4KiB, 2MiB, 1GiB" },
+		{ { "pcie-bench", "bw_rd", "-w", "32" }, "allowed: a transfer or more" },
+		{ { "pcie-bench", "bw_rd", "-a", "-w", "64" }, "allowed with -a: 4096 bytes" },
+		{ { "pcie-bench", "bw_rd", "--set", "host_mem.llc=hot" },
+		  "must be warm, cold or modelled" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		char *argv[6] = { NULL };
+		struct err e = { 0 };
+		int argc = 0;
+
+		for (; argc < 5 && want[i].args[argc]; argc++)
+			argv[argc] = (char *)(uintptr_t)want[i].args[argc];
+		CU_ASSERT_EQUAL(cmd_pcie_bench(argc, argv, &e), EXIT_BAD_INPUT);
+		CU_ASSERT_PTR_NOT_NULL(strstr(e.text, want[i].says));
+	}
+}
+
 CU_TestInfo test_pcie_bench_tests[] = {
 	{ "pcie_bench_published_rows_come_out", pcie_bench_published_rows_come_out },
 	{ "pcie_bench_rate_dips_past_each_segment", pcie_bench_rate_dips_past_each_segment },
 	{ "pcie_bench_iotlb_knee_is_at_its_entries", pcie_bench_iotlb_knee_is_at_its_entries },
 	{ "pcie_bench_more_is_never_slower", pcie_bench_more_is_never_slower },
 	{ "pcie_bench_windows_beyond_the_cache_miss", pcie_bench_windows_beyond_the_cache_miss },
+	{ "pcie_bench_spread_has_its_quantiles", pcie_bench_spread_has_its_quantiles },
 	{ "pcie_bench_is_the_same_for_a_seed", pcie_bench_is_the_same_for_a_seed },
 	{ "pcie_bench_kinds_and_orders_all_run", pcie_bench_kinds_and_orders_all_run },
+	{ "pcie_bench_stalled_blocks_lose_nothing", pcie_bench_stalled_blocks_lose_nothing },
 	{ "pcie_bench_mistakes_are_told", pcie_bench_mistakes_are_told },
+	{ "pcie_bench_command_tells_what_is_allowed", pcie_bench_command_tells_what_is_allowed },
 	CU_TEST_INFO_NULL
 };
