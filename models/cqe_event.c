@@ -67,10 +67,7 @@ void cqe_event_completed(struct cqe_writer *w, uint32_t cqi, bool is_solicited)
 
 void cqe_event_overflow(struct cqe_writer *w, uint32_t cqi)
 {
-	if (w->cq[cqi].has_overflown)
-		return;
-	w->cq[cqi].has_overflown = true;
-	if (cqe_nic(w)->eq_pa)
+	if (w->cq[cqi].lost++ == 0 && cqe_nic(w)->eq_pa)
 		qp_list_add(&w->fail, cqi);
 }
 

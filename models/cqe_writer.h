@@ -24,7 +24,7 @@ struct cq_state {
 	uint32_t from;      /* armed: an event is due for CQEs from here on */
 	uint64_t due_ps;    /* moderated: the event waits until then */
 	uint8_t armed;      /* enum cq_armed */
-	bool has_overflown;
+	uint64_t lost;      /* CQEs that found no room */
 };
 
 struct cqe_writer {

@@ -51,7 +51,17 @@ static void check_status(struct expect_result *r, const struct trace *t,
 
 	if (x->was_seen && !x->has_failed)
 		return;
-	if (x->seen && x->has_failed)
+	if (x->covered && (!x->seen || x->got == x->status))
+		fail(r, t, x,
+		     "expected %s.%s id=%" PRIu64
+		     " status=%s, but %u of its requests had no completion of their own: "
+		     "unsignaled, or lost in a full CQ",
+		     host, qp, x->id, want, x->covered);
+	else if (x->refused)
+		fail(r, t, x,
+		     "expected %s.%s id=%" PRIu64 " status=%s, but %u of its posts were refused",
+		     host, qp, x->id, want, x->refused);
+	else if (x->seen && x->has_failed)
 		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, got %s", host, qp, x->id,
 		     want, wc_status_names[x->got]);
 	else if (x->seen)

@@ -101,6 +101,7 @@ struct host {
 	const char *name; /* in the trace */
 	char *nic_name;   /* what nic->name is at first */
 	uint32_t index;   /* in the trace */
+	uint32_t far;     /* host at the other end of its link; TRACE_NONE until that is known */
 	/* driver */
 	struct drv_qp *qp;
 	struct drv_cq *cq;
@@ -113,7 +114,6 @@ struct host {
 	uint8_t post;                /* enum post_mode */
 	uint32_t wc_bytes;           /* BlueFlame: bytes of one register write */
 	uint8_t uar_half[UAR_PAGES]; /* BlueFlame buffer whose turn it is, by core */
-	bool refuse_misaligned; /* posts refuse atomics whose remote address is not a multiple of 8 */
 	/* records of the trace (recs.h) */
 	struct block *cpu;                 /* the workload; NULL until it is built */
 	uint32_t primed_head, primed_tail; /* records read before time 0 */

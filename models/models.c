@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * models.c - the block classes (listed in blocks.def) and the commands of the program
+ * models.c - the block classes (listed in blocks.def and rtl/twins.def) and the commands of the program
  */
 #include "models/commands.h"
 #include "sim/describe.h"
@@ -9,7 +9,9 @@
 #include "models/blocks.def"
 #undef BLOCK
 #ifdef HAVE_RTL
-extern const struct block_class mtt_rtl_class;
+#define TWIN(name) extern const struct block_class name##_rtl_class;
+#include "rtl/twins.def"
+#undef TWIN
 #endif
 
 const struct block_class *const block_classes[] = {
@@ -17,7 +19,9 @@ const struct block_class *const block_classes[] = {
 #include "models/blocks.def"
 #undef BLOCK
 #ifdef HAVE_RTL
-	&mtt_rtl_class,
+#define TWIN(name) &name##_rtl_class,
+#include "rtl/twins.def"
+#undef TWIN
 #endif
 	NULL
 };
@@ -32,6 +36,12 @@ static const struct command run_command = {
 		"SCENARIO.ini [-o DIR] [--trace FILE] [--set block.key=value]... [--wave FILE.fst|FILE.vcd] "
 		"[--pcap FILE.pcapng] [--timeline FILE.json] [--until TIME] [--seed N] [--quiet]",
 	.doc = "replay a verbs trace through simulated NICs",
+	.more = "\n"
+		"  --set mtt.ways=4 sets what `rnicsim describe` lists, over the scenario and its profile.\n"
+		"  TIME is a number with s, ms, us, ns or ps. Results go to DIR: summary.json, run.json,\n"
+		"  ops.csv, recvs.csv. --every-cycle and --order forward|reversed|shuffled change no result.\n"
+		"  Exit status: 0 every `expect` held, 1 one failed or completions were lost, 2 bad input,\n"
+		"  3 the simulation got stuck.\n",
 	.run = cmd_run,
 };
 
@@ -39,6 +49,15 @@ static const struct command trace_command = {
 	.name = "trace",
 	.usage = "{info,check,gen,convert} ...",
 	.doc = "look at, check, make or convert verbs traces",
+	.more = "\n"
+		"  rnicsim trace info FILE       what is in a trace\n"
+		"  rnicsim trace check FILE      its first mistake, if there is one\n"
+		"  rnicsim trace gen [-o FILE[.gz]] [--count N] [--qps N] [--ops write=70,read=30]\n"
+		"      [--size BYTES,...] [--window N] [--signal N] [--inline BYTES] [--mtu BYTES] [--mr BYTES]\n"
+		"      [--gap TIME] [--seed N]   a synthetic load of two hosts, to stdout without -o\n"
+		"  rnicsim trace convert IN.jsonl[.gz] -o OUT.trace[.gz] [--gaps TIME] [--final EP=FILE]\n"
+		"                                verbs calls recorded as JSON lines\n"
+		"  traces/README.md explains each.\n",
 	.run = cmd_trace,
 };
 

@@ -118,6 +118,7 @@ struct nic {
 	struct port_addr addr;
 	bool has_plain_qkey; /* sends a Q_Key with its high bit set as it is */
 	bool takes_long_ud;  /* a datagram over the MTU uses a PSN, "succeeds" and is not sent */
+	bool refuses_misaligned; /* posts of atomics whose remote address is not a multiple of 8 */
 	struct qp_attr *qp;
 	uint32_t n_qp;
 	struct cq_attr *cq;

@@ -47,6 +47,12 @@ void report_init(struct report *r)
 	r->sink.take = take;
 }
 
+void report_refused(struct report *r, const struct refusals *f, const char *trace)
+{
+	r->refused = f->posts + f->recvs ? f : NULL;
+	r->trace = trace;
+}
+
 void report_stage_means(const struct report_op *o, uint64_t mean_ps[REPORT_STAGES])
 {
 	uint64_t sum = 0, before = 0;
@@ -167,6 +173,25 @@ static void print_stages(const struct report *r, const unsigned *ops, unsigned n
 	fprintf(f, "\n");
 }
 
+/* How many posts returned an error, by operation, and the first of them. */
+static void print_refused(const struct report *r, FILE *f)
+{
+	const struct refusals *x = r->refused;
+	const char *between = ": ";
+
+	fprintf(f, "%-24s %9" PRIu64, "refused", x->posts + x->recvs);
+	for (unsigned i = 0; i < WR_OPCODES; i++) {
+		if (!x->ops[i])
+			continue;
+		fprintf(f, "%s%" PRIu64 " %s", between, x->ops[i], wr_opcode_names[i]);
+		between = ", ";
+	}
+	if (x->recvs)
+		fprintf(f, "%s%" PRIu64 " receives", between, x->recvs);
+	fprintf(f, "; the first by %s:%u (%s)\n", r->trace, x->line,
+		x->err == ENOMEM ? "ENOMEM" : "EINVAL");
+}
+
 void report_print(const struct report *r, FILE *f)
 {
 	unsigned ops[WR_OPCODES], n = 0;
@@ -184,6 +209,8 @@ void report_print(const struct report *r, FILE *f)
 	if (r->recvs)
 		fprintf(f, "%-24s %9" PRIu64 " %7" PRIu64 " %11s\n", "receives",
 			r->recvs - r->recv_errors, r->recv_errors, human_bytes(r->recv_b, b));
+	if (r->refused)
+		print_refused(r, f);
 	for (unsigned i = 0; i < n; i += MAX_COLUMNS)
 		print_stages(r, ops + i, (unsigned)min_u64(MAX_COLUMNS, n - i), f);
 }
@@ -230,5 +257,12 @@ void report_write(const struct report *r, struct json *j)
 	json_u64(j, "count", r->recvs - r->recv_errors);
 	json_u64(j, "errors", r->recv_errors);
 	json_u64(j, "bytes", r->recv_b);
+	json_close(j);
+	json_open(j, "refused");
+	for (unsigned i = 0; r->refused && i < WR_OPCODES; i++)
+		if (r->refused->ops[i])
+			json_u64(j, wr_opcode_names[i], r->refused->ops[i]);
+	json_u64(j, "posts", r->refused ? r->refused->posts : 0);
+	json_u64(j, "receives", r->refused ? r->refused->recvs : 0);
 	json_close(j);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "models/oplog.h"
-#include "models/trace.h"
+#include "models/setup.h"
 #include "sim/hist.h"
 #include "sim/json.h"
 
@@ -26,9 +26,14 @@ struct report {
 	struct oplog_sink sink; /* attach it to the oplog */
 	struct report_op ops[WR_OPCODES];
 	uint64_t recvs, recv_errors, recv_b;
+	const struct refusals *refused; /* NULL: none */
+	const char *trace;              /* its path */
 };
 
 void report_init(struct report *r);
+
+/* The work requests that were refused (kept by the caller), for the two calls below. */
+void report_refused(struct report *r, const struct refusals *f, const char *trace);
 
 /* Means of the stages, rounded so that they sum to the mean latency (rounded down). */
 void report_stage_means(const struct report_op *o, uint64_t mean_ps[REPORT_STAGES]);
@@ -42,7 +47,7 @@ uint64_t report_rate_hz(const struct report_op *o);
 /* The tables on the terminal. */
 void report_print(const struct report *r, FILE *f);
 
-/* Write "ops" and "recvs" into the open object of 'j'. Integers only. */
+/* Write "ops", "recvs" and "refused" into the open object of 'j'. Integers only. */
 void report_write(const struct report *r, struct json *j);
 
 #endif

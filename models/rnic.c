@@ -126,7 +126,7 @@ static const char *const encap_names[] = { "roce2", "roce1", "ib", "ib_grh", NUL
 
 struct group {
 	uint64_t clock;
-	bool fixed_path, plain_qkey, long_ud;
+	bool fixed_path, plain_qkey, long_ud, refuse_misaligned;
 	uint8_t encap;
 	const char *profile, *host;
 };
@@ -143,6 +143,9 @@ static const struct field nic_fields[] = {
 		T, long_ud, 0,
 		"datagrams over the MTU are taken, use a PSN, succeed and are not sent; off: refused",
 		"documented: IBTA vol. 1 11.4.1.1 refuses; rxe does not"),
+	PARAM_BOOL(T, refuse_misaligned, 0,
+		   "posts refuse atomics that are not 8-byte aligned; off: the responder refuses",
+		   "documented: IBTA vol. 1 9.7.4.1.3 has the responder check; rxe's post does"),
 	PARAM_ENUM(T, encap, NET_ROCE2, encap_names,
 		   "what the port speaks; the same at both ends of a link", "declared"),
 	PARAM_STR(T, profile, "device preset: a name in models/profiles, or a path"),
@@ -280,6 +283,7 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 		return false;
 	host->nic->has_plain_qkey = nic.plain_qkey;
 	host->nic->takes_long_ud = nic.long_ud;
+	host->nic->refuses_misaligned = nic.refuse_misaligned;
 	host->nic->addr.has_fixed_path = nic.fixed_path;
 	host->nic->addr.net = nic.encap;
 	for (size_t k = 0; k < ARRAY_LEN(nic_blocks); k++, n++)
@@ -490,6 +494,17 @@ static bool place_nics(struct rnic *r, struct config *cfg, const struct trace *t
 	return true;
 }
 
+static bool check_reach(const struct rnic *r, struct err *e)
+{
+	for (uint32_t i = 0; i < r->n_links; i++) {
+		uint32_t a = r->host_of_nic[r->links[i].a], b = r->host_of_nic[r->links[i].b];
+
+		r->system->hosts[a].far = b;
+		r->system->hosts[b].far = a;
+	}
+	return reach_check(r->system, e);
+}
+
 static uint64_t get_param(struct rnic *r, uint32_t nic, const char *inst, const char *name)
 {
 	const struct block *b;
@@ -544,7 +559,7 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 		if (!build_node(r, cfg, i, r->host_of_nic[i], e))
 			return false;
 	return check_recovery(r, e) && system_connect(r->system, e) && build_links(r, cfg, t, e) &&
-	       check_linked(r, t, e) && config_check_used(cfg, e);
+	       check_linked(r, t, e) && check_reach(r, e) && config_check_used(cfg, e);
 }
 
 void rnic_destroy(struct rnic *r)

@@ -4,8 +4,10 @@
  */
 #include <string.h>
 
+#include "models/requester.h"
 #include "models/rnic.h"
 
+#define SLICE_PS (1 * PS_PER_MS) /* of the first look whether anything gets done */
 #define QUIET_SLICE_PS (10 * PS_PER_US)
 #define QUIET_SLICES 10u
 
@@ -48,26 +50,84 @@ static uint64_t progress(const struct sim *s)
 	return sum;
 }
 
+/* The receive queue that the requests of a QP arrive at is empty. */
+static bool peer_has_no_receive(const struct system *s, const struct qp_attr *q)
+{
+	const struct trace_qp *t = &s->trace->qps[q->trace_qp];
+	const struct host *peer = t->peer_host == TRACE_NONE ? NULL : &s->hosts[t->peer_host];
+	uint32_t qpi = peer ? nic_qpi(peer->nic, q->dest_qpn) : QPI_NONE;
+
+	return qpi != QPI_NONE && verbs_posted(peer, verbs_rqi(peer, qpi)) == 0;
+}
+
+/* Every request under way was told to wait for a receive, and does so for ever (rnr_retry = 7). */
+static bool all_wait_for_receives(const struct rnic *r)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->sim.n_blocks; i++) {
+		const struct block *b = r->sim.blocks[i];
+		const struct requester *q = (const struct requester *)b;
+		const struct nic *nic = b->env;
+
+		if (strcmp(b->cls->name, "requester") != 0)
+			continue;
+		for (uint32_t k = 0; k < nic->n_qp; k++) {
+			if (q->qp[k].head == q->qp[k].tail)
+				continue;
+			if (!q->qp[k].is_rnr_wait || nic->qp[k].rnr_retry != 7 ||
+			    !peer_has_no_receive(r->system, &nic->qp[k]))
+				return false;
+			n++;
+		}
+	}
+	return n > 0;
+}
+
+/* No record is left that could post a receive before something completes. */
+static bool is_out_of_receives(const struct rnic *r)
+{
+	const struct recs *recs = &r->system->recs;
+
+	if (!r->system->is_eof || !all_wait_for_receives(r))
+		return false;
+	for (uint32_t h = 1; h <= recs->n_slots; h++) {
+		const struct rec *c = rec_at(recs, h);
+
+		if (c->is_used && c->is_ready && c->kind != REC_POST)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Run on, as long as something gets done in every stall_ps of simulated time: retries for ever would never leave
- * the run idle.
+ * the run idle. Where all wait for a receive that nobody is going to post it is over at the first look.
  */
 static enum sim_end run_while_progress(struct rnic *r)
 {
 	struct sim *s = &r->sim;
-	uint64_t limit = s->until_ps, mark = 0, before, after = 0;
+	uint64_t limit = s->until_ps, mark = 0, since = 0, slice = SLICE_PS, before = 0, after;
 	enum sim_end end;
 
-	do {
-		before = after;
-		mark = r->stall_ps < limit - mark ? mark + r->stall_ps : limit;
+	for (;;) {
+		slice = min_u64(slice, r->stall_ps);
+		mark = slice < limit - mark ? mark + slice : limit;
 		s->until_ps = mark;
 		end = sim_run(s);
 		after = progress(s);
 		if (end != SIM_END_UNTIL || mark == limit)
 			return end;
-	} while (after != before || system_has_future(r->system, s->now_ps));
-	return SIM_END_STOPPED;
+		if (after != before || system_has_future(r->system, s->now_ps)) {
+			since = mark;
+			slice = SLICE_PS;
+		} else if (mark - since >= r->stall_ps || is_out_of_receives(r)) {
+			return SIM_END_STOPPED;
+		} else {
+			slice *= 2;
+		}
+		before = after;
+	}
 }
 
 enum sim_end rnic_run(struct rnic *r)
@@ -79,10 +139,14 @@ enum sim_end rnic_run(struct rnic *r)
 	if (!s->every_cycle)
 		return run_while_progress(r);
 	for (unsigned quiet = 0; quiet < QUIET_SLICES;) {
+		uint64_t before = progress(s);
+
 		s->until_ps = min_u64(limit, s->now_ps + QUIET_SLICE_PS);
 		end = sim_run(s);
 		if (end != SIM_END_UNTIL || s->until_ps == limit)
 			return end;
+		if (progress(s) == before && is_out_of_receives(r))
+			return SIM_END_STOPPED;
 		quiet = is_done(r) ? quiet + 1 : 0;
 	}
 	return SIM_END_IDLE;

@@ -13,6 +13,7 @@
 #include "models/commands.h"
 #include "models/rnic.h"
 #include "models/run_report.h"
+#include "models/run_verdict.h"
 #include "models/scenario.h"
 #include "models/what_if.h"
 #include "sim/evlog.h"
@@ -130,70 +131,6 @@ static enum sim_end run(struct run *u)
 
 /* ---- the end ---- */
 
-/* Why the first request of a QP that is not done may never be. */
-static const char *why_open(const struct run *u, uint32_t host, uint32_t qp)
-{
-	const struct host *h = &u->r.system->hosts[host];
-	const struct sim *s = &u->r.sim;
-	uint64_t rnr = 0;
-
-	for (uint32_t k = 0; k < h->nic->n_qp; k++)
-		if (h->nic->qp[k].trace_qp == qp && h->qp[k].sq_bb != h->qp[k].sq_rung)
-			return "its doorbell was never rung (flags=more, and no post without it behind)";
-	for (uint32_t i = 0; i < s->n_blocks; i++)
-		if (strcmp(s->blocks[i]->cls->name, "requester") == 0)
-			rnr += field_get(s->blocks[i], field_find(s->blocks[i]->cls->fields,
-								  FIELD_STAT, "nak_rnr"));
-	return rnr ? "receivers answered that no receive was posted (RNR NAK)"
-		   : "no acknowledgement or completion came";
-}
-
-/* Who waits for whom: every channel that holds messages or refuses them. */
-static void print_stall(const struct run *u, uint64_t n, uint32_t host, uint32_t qp)
-{
-	const struct trace *t = u->trace;
-	const struct sim *s = &u->r.sim;
-
-	fprintf(stderr,
-		"the simulation is stuck at %.3f us: %" PRIu64
-		" request(s) posted and not completed, the first on %s.%s: %s\n",
-		(double)s->now_ps / 1e6, n, t->hosts[host].name, t->qps[qp].name,
-		why_open(u, host, qp));
-	for (uint32_t i = 0; i < s->n_chans; i++) {
-		const struct chan *c = s->chans[i];
-
-		if (c->count)
-			fprintf(stderr, "  %s waits for %s: %" PRIu32 " of %" PRIu32 " %s in %s\n",
-				c->producer->name, c->consumer->name, c->count, c->depth, c->type,
-				c->name);
-	}
-}
-
-/* True when the run ended with something left to do that can never be done; says what. */
-static bool is_stuck(const struct run *u, enum sim_end end, struct err *e)
-{
-	struct system *sys = u->r.system;
-	uint32_t host = 0, qp = 0;
-	uint64_t open = system_unfinished(sys, &host, &qp);
-	struct err why = { 0 };
-
-	if (end == SIM_END_UNTIL) {
-		if (open && !u->opt.is_quiet)
-			fprintf(stderr, "stopped at %.3f us with %" PRIu64 " request(s) open\n",
-				(double)u->r.sim.now_ps / 1e6, open);
-		return false;
-	}
-	if (open)
-		print_stall(u, open, host, qp);
-	if (feed_blocked(sys, &why))
-		return open != 0;
-	if (!sys->is_eof)
-		*e = why;
-	else
-		fprintf(stderr, "%s\n", why.text);
-	return true;
-}
-
 static bool close_files(struct run *u, struct err *e)
 {
 	bool ok = true;
@@ -213,13 +150,14 @@ static bool close_files(struct run *u, struct err *e)
 static int finish(struct run *u, enum sim_end end, struct err *e)
 {
 	struct system *sys = u->r.system;
-	bool held, stuck;
+	bool held, stuck, lost;
 
 	if (sys->err.is_set) {
 		*e = sys->err;
 		return EXIT_BAD_INPUT;
 	}
-	stuck = is_stuck(u, end, e);
+	lost = run_has_lost(&u->r, stderr);
+	stuck = run_is_stuck(&u->r, end, u->opt.is_quiet ? NULL : stderr, e);
 	if (e->is_set || !run_report_finish(u->report, &u->sc, &held, e) ||
 	    !run_report_how(u->report, &u->opt, u->trace_path, seconds_since(&u->started), e) ||
 	    !close_files(u, e))
@@ -229,7 +167,7 @@ static int finish(struct run *u, enum sim_end end, struct err *e)
 	if (u->opt.is_explained)
 		run_report_explain(u->report, stdout);
 	run_report_failures(u->report, u->opt.is_quiet ? stderr : stdout);
-	return stuck ? EXIT_STALLED : held ? EXIT_OK : EXIT_EXPECT;
+	return stuck ? EXIT_STALLED : held && !lost ? EXIT_OK : EXIT_EXPECT;
 }
 
 static void destroy(struct run *u)

@@ -12,9 +12,8 @@
 #include "models/explain.h"
 #include "models/oplog_csv.h"
 #include "models/report.h"
+#include "sim/command.h"
 #include "sim/stats.h"
-
-#define VERSION "1"
 
 /* Takes each closed row: a span over the whole request and one over each of its stages. */
 struct span_sink {
@@ -125,7 +124,7 @@ static bool open_json(const struct run_report *rp, const char *name, struct outf
 		return false;
 	json_begin(j, o->f);
 	json_open(j, NULL);
-	json_str(j, "rnicsim", VERSION);
+	json_str(j, "rnicsim", RNICSIM_VERSION);
 	return true;
 }
 
@@ -158,6 +157,7 @@ static bool write_summary(const struct run_report *rp, const struct scenario *sc
 bool run_report_finish(struct run_report *rp, const struct scenario *sc, bool *held, struct err *e)
 {
 	oplog_flush(rp->r->system->oplog);
+	report_refused(&rp->report, &rp->r->system->refused, rp->r->system->trace->path);
 	if (!expect_evaluate(rp->r->system, &rp->r->sim, &rp->expects, e))
 		return false;
 	rp->has_expects = true;

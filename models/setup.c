@@ -95,6 +95,7 @@ static void create_host(struct system *s, uint32_t i)
 	h->system = s;
 	h->name = th->name;
 	h->index = i;
+	h->far = TRACE_NONE;
 	for (uint32_t k = 0; k < t->n_qps; k++)
 		n_qp += t->qps[k].host == i;
 	for (uint32_t k = 0; k < t->n_cqs; k++)
@@ -459,7 +460,7 @@ static bool post_early(struct system *s, uint32_t handle)
 		if (err == ENOMEM)
 			return false;
 		if (err) {
-			system_outcome(s, c->ticket, OUTCOME_REFUSED, 0, NULL);
+			system_refused(s, c, err, NULL);
 		} else {
 			uint32_t op = rec_open_row(s, h, c, (uint32_t)sge_bytes(sge, wr.n_sge), 0);
 

@@ -14,6 +14,14 @@ struct qp_place {
 	uint32_t host, qpi;
 };
 
+/* Work requests whose post returned an error. */
+struct refusals {
+	uint64_t posts, recvs;
+	uint64_t ops[WR_OPCODES]; /* of the posts */
+	unsigned line;            /* of the first of them in the trace, and its errno */
+	int err;
+};
+
 /* All hosts of a trace: env of the feed, and whom the hosts share it with. */
 struct system {
 	struct trace *trace;
@@ -26,7 +34,8 @@ struct system {
 	struct qp_place *qps;
 	uint32_t *cqs, *srqs;       /* CQ, SRQ index on its NIC */
 	struct trace_record record; /* the one being read */
-	bool is_eof;                /* the trace has been read to its end */
+	struct refusals refused;
+	bool is_eof;    /* the trace has been read to its end */
 	struct err err; /* a mistake of the user that was met during the run and stopped it */
 };
 
@@ -44,6 +53,13 @@ void system_destroy(struct system *s);
  * known later than the trace. Before the run only. False with 'e' set on a mistake.
  */
 bool system_connect(struct system *s, struct err *e);
+
+/*
+ * Once it is known whom each host's link leads to (struct host, far): every QP's peer, and every datagram's
+ * destination, is there and has an address of the same family. False with 'e' set on a mistake.
+ */
+bool reach_check(const struct system *s, struct err *e);
+bool reach_check_rec(const struct system *s, const struct rec *c, struct err *e);
 
 /*
  * Read the next record of the trace into a slot (recs_can_alloc() holds): 1 = *handle is it, 0 =
@@ -86,5 +102,8 @@ uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *
  */
 void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status,
 		    const struct block *by);
+
+/* The post of record 'c' returned 'err': counts it, and is its outcome. */
+void system_refused(struct system *s, const struct rec *c, int err, const struct block *by);
 
 #endif

@@ -196,6 +196,11 @@ int system_read(struct system *s, uint64_t now_ps, uint32_t *handle)
 	fill_deps(s, *handle, now_ps);
 	if (r->kind == REC_POST || r->kind == REC_RECV) {
 		fill_work(s, c);
+		if (!reach_check_rec(s, c, &s->err)) {
+			trace_record_release(r);
+			s->is_eof = true;
+			return -1;
+		}
 		c->ticket = ticket_open(&s->recs, r->host, r->id, c->repeat);
 		s->recs.tickets[c->ticket].expect = find_expect(&s->recs, s->trace, r->host, r->id);
 	} else {
@@ -350,6 +355,8 @@ static void tell_expect(struct trace_expect *x, enum outcome o, uint8_t status, 
 		if (!is_met || x->seen == 1)
 			x->got = (enum wc_status)status;
 	}
+	x->covered += o == OUTCOME_COVERED;
+	x->refused += o == OUTCOME_REFUSED;
 	x->has_failed |= !is_met;
 	x->was_seen |= is_last;
 }
@@ -392,6 +399,23 @@ void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t s
 	node = ticket_done(r, ticket);
 	while (node)
 		release(s, ticket_next_waiter(r, &node), by);
+}
+
+void system_refused(struct system *s, const struct rec *c, int err, const struct block *by)
+{
+	struct refusals *f = &s->refused;
+
+	if (f->posts + f->recvs == 0 || c->line < f->line) {
+		f->line = c->line;
+		f->err = err;
+	}
+	if (c->kind == REC_RECV) {
+		f->recvs++;
+	} else {
+		f->posts++;
+		f->ops[c->opcode]++;
+	}
+	system_outcome(s, c->ticket, OUTCOME_REFUSED, 0, by);
 }
 
 /* ---- the end ---- */

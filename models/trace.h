@@ -236,7 +236,9 @@ struct trace_expect {
 	uint64_t value; /* EXPECT_STAT; EXPECT_ERROR: the errno */
 	/* filled while the run goes on */
 	bool was_seen, has_failed;
-	uint32_t seen; /* completions counted (repeat) */
+	uint32_t seen;    /* completions counted (repeat) */
+	uint32_t refused; /* posts that returned an error */
+	uint32_t covered; /* requests that ended without a completion of their own */
 	enum wc_status got;
 };
 

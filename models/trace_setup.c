@@ -162,6 +162,26 @@ static const struct record_field host_fields[] = {
 #undef T
 const struct record_kind trace_host_kind = { "host", host_fields, ARRAY_LEN(host_fields) };
 
+/* Addresses are those of one host. */
+static bool check_address(const struct trace *t, const struct trace_host *h, struct err *e)
+{
+	for (uint32_t i = 0; i < t->n_hosts; i++) {
+		const struct trace_host *o = &t->hosts[i];
+		const char *key = memcmp(o->mac, h->mac, sizeof(h->mac)) == 0   ? "mac"
+				  : memcmp(o->ip, h->ip, sizeof(h->ip)) == 0    ? "ip"
+				  : o->lid == h->lid                            ? "lid"
+				  : memcmp(o->gid, h->gid, sizeof(h->gid)) == 0 ? "gid"
+										: NULL;
+
+		if (key)
+			return record_err(
+				&t->reader->rec, e,
+				"host %s has the %s of host %s (line %u); allowed: its own",
+				h->name, key, o->name, o->line);
+	}
+	return true;
+}
+
 bool trace_read_host(struct trace *t, struct err *e)
 {
 	struct trace_host h = { 0 };
@@ -191,6 +211,8 @@ bool trace_read_host(struct trace *t, struct err *e)
 		memcpy(h.gid, h.ip, 16);
 	if (!(given >> H_LID & 1))
 		h.lid = (uint16_t)(n % 0xbfff + 1);
+	if (!check_address(t, &h, e))
+		return false;
 	APPEND(t, hosts, n_hosts, h);
 	trace_enter(t, THING_HOST, 0, n);
 	return true;

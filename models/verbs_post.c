@@ -249,7 +249,7 @@ static int check_data(const struct host *h, uint32_t qpi, const struct send_wr *
 	if (q->type == QP_UD && (!wr->to || (len > q->mtu && !h->nic->takes_long_ud)))
 		return EINVAL;
 	if (kind & OPC_ATOMIC &&
-	    (wr->n_sge != 1 || len != 8 || (h->refuse_misaligned && wr->raddr % 8)))
+	    (wr->n_sge != 1 || len != 8 || (h->nic->refuses_misaligned && wr->raddr % 8)))
 		return EINVAL;
 	if (wr->opcode == WR_ATOMIC_WRITE && len != 8)
 		return EINVAL;

@@ -67,9 +67,6 @@ static const struct field workload_fields[] = {
 	PARAM(T, ci_every, 16, 1, 1u << 20, "CQE",
 	      "the consumer index is stored after so many completions, or a quarter of the CQ",
 	      "declared"),
-	PARAM_BOOL(T, refuse_misaligned, 0,
-		   "posts refuse atomics that are not 8-byte aligned, as soft-RoCE's do",
-		   "declared: off as in hardware, where the responder refuses"),
 	PORT_IN(T, rec, trace_rec, "records of the trace"),
 	PORT_IN(T, cpu_rsp, cpu_rsp, "completions that polls found"),
 	PORT_OUT(T, cpu_req, cpu_req, "accesses to memory and registers"),
@@ -78,7 +75,8 @@ static const struct field workload_fields[] = {
 	PORT_OUT(T, qp_cmd, qp_cmd, "states that QPs are to take"),
 	STAT(T, posts, "req", "work requests posted to send queues"),
 	STAT(T, recvs, "req", "receives posted during the run"),
-	STAT(T, refused, "req", "posts and changes of a QP's state that returned an error"),
+	STAT(T, refused, "req",
+	     "posts, receives and changes of a QP's state that returned an error"),
 	STAT(T, cqes, "CQE", "completions read"),
 	STAT(T, error_cqes, "CQE", "of these, with an error"),
 	STAT(T, events, "EQE", "events handled"),
@@ -434,7 +432,6 @@ static void workload_build(struct block *b)
 	w->cmd_cyc = block_cycles_of_ps(b, w->cmd_cost);
 	w->dereg_cyc = block_cycles_of_ps(b, w->dereg_cost);
 	h->cpu = b;
-	h->refuse_misaligned = w->refuse_misaligned;
 	h->post = w->post;
 	h->wc_bytes = w->wc_bytes < 32 ? 16 : w->wc_bytes < 64 ? 32 : 64;
 }

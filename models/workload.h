@@ -44,7 +44,6 @@ struct workload {
 	uint8_t post; /* enum post_mode */
 	uint32_t wc_bytes;
 	uint32_t ci_every, cores;
-	bool refuse_misaligned;
 	/* ports */
 	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd, *srq_cmd;
 	/* state */

@@ -19,10 +19,10 @@ void workload_next(struct workload *w, struct host *h, struct work_queue *q)
 		workload_ready(w, h, q->head);
 }
 
-static void refuse(struct workload *w, struct host *h, const struct rec *c)
+static void refuse(struct workload *w, struct host *h, const struct rec *c, int err)
 {
 	w->refused++;
-	system_outcome(h->system, c->ticket, OUTCOME_REFUSED, 0, &w->b);
+	system_refused(h->system, c, err, &w->b);
 }
 
 /* The record waits until something of its QP is retired; what was not rung for is rung for now. */
@@ -98,7 +98,7 @@ static void run_post(struct workload *w, struct host *h, uint32_t handle)
 	c->has_polled = false;
 	spend(w, w->post_cyc);
 	if (err) {
-		refuse(w, h, c);
+		refuse(w, h, c, err);
 	} else {
 		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge),
 					   w->b.now_ps);
@@ -136,7 +136,7 @@ static bool run_recv(struct workload *w, struct host *h, const struct rec *c)
 		return false;
 	spend(w, w->post_cyc);
 	if (err) {
-		refuse(w, h, c);
+		refuse(w, h, c, err);
 	} else {
 		uint32_t op = rec_open_row(h->system, h, c, (uint32_t)sge_bytes(sge, wr.n_sge),
 					   w->b.now_ps);

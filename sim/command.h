@@ -7,6 +7,8 @@
 
 #include "sim/block.h"
 
+#define RNICSIM_VERSION "1" /* of the results: summary.json, run.json and --version say it */
+
 /* Exit statuses (the command-line contract). */
 enum { EXIT_OK = 0, EXIT_EXPECT = 1, EXIT_BAD_INPUT = 2, EXIT_STALLED = 3 };
 
@@ -14,6 +16,7 @@ struct command {
 	const char *name;
 	const char *usage; /* arguments, one line */
 	const char *doc;   /* one sentence */
+	const char *more;  /* what --help prints besides, lines; may be NULL */
 
 	/*
 	 * Run with argv[0] = name. Results go to stdout; a user's mistake goes into *e with the return

@@ -345,6 +345,14 @@ static bool is_in_scope(const char *scope, const char *path)
 	return strncmp(path, scope, n) == 0 && (path[n] == '\0' || path[n] == '.');
 }
 
+bool config_is_group(const char *section, const char *path)
+{
+	size_t n = strlen(section);
+
+	return strncmp(section, path, n) == 0 && path[n] &&
+	       path[n + strspn(path + n, "0123456789")] == '\0';
+}
+
 /* How special 'section' is for an instance: 0 = does not speak of it. */
 static unsigned fits(const char *section, const char *scope, const char *path, const char *cls)
 {
@@ -356,7 +364,7 @@ static unsigned fits(const char *section, const char *scope, const char *path, c
 		return 3;
 	if (leaf && strcmp(section, leaf) == 0)
 		return 2;
-	return cls && strcmp(section, cls) == 0;
+	return (cls && strcmp(section, cls) == 0) || config_is_group(section, path);
 }
 
 /* True when 'a' wins over 'b', which is older or younger. */
@@ -413,6 +421,7 @@ static const struct setting *find(struct config *c, const char *path, const char
 {
 	struct search w = { .path = path, .cls = cls, .key = key, .f = f };
 	const char *leaf = leaf_of(path);
+	char group[NAME_MAX_B + 1];
 
 	if (c->n == 0)
 		return NULL;
@@ -420,6 +429,10 @@ static const struct setting *find(struct config *c, const char *path, const char
 	if (leaf) {
 		find_in(c, &w, "", leaf, e);
 		find_in(c, &w, path, leaf, e);
+	} else {
+		snprintf(group, sizeof(group), "%.*s", (int)strcspn(path, "0123456789"), path);
+		if (strcmp(group, path) != 0 && (!cls || strcmp(group, cls) != 0))
+			find_in(c, &w, "", group, e);
 	}
 	if (cls && (!leaf || strcmp(cls, leaf) != 0)) {
 		if (strcmp(cls, path) != 0)

@@ -3,7 +3,7 @@
  * config.h - INI scenario files, profiles and --set, applied to tables of fields
  *
  * A setting is (section, key, value, where it was written). Sections name a block class ("mtt": all of
- * them), one instance ("nic0.mtt"), or a group ("nic", "nic0", "link0", "scenario"). What wins: the command
+ * them), one instance ("nic0.mtt"), a group ("nic0", "link0", "scenario"), or all groups of a kind ("nic", "link"). What wins: the command
  * line over scenario files over profiles; within each, the more special section ("nic0.mtt" over "qpc_tx", an
  * instance's own name in all groups, over its class); then the later one. One key may stand only once in a
  * section of a file.
@@ -88,6 +88,9 @@ bool config_apply(struct config *c, const char *path, const char *cls, const str
 /* The winning setting of one key, or NULL; marks it used. */
 const struct setting *config_lookup(struct config *c, const char *path, const char *cls,
 				    const char *key);
+
+/* True when 'section' is the name of the group 'path' without its number: "link" of "link0". */
+bool config_is_group(const char *section, const char *path);
 
 /* True when any setting has a section 'section' or one that starts with 'section' and a dot. */
 bool config_has_section(const struct config *c, const char *section);

@@ -48,7 +48,7 @@ static bool speaks_of(const struct offer *o, const char *section)
 	const char *dot = strrchr(o->path, '.');
 
 	return strcmp(section, o->path) == 0 || (dot && strcmp(section, dot + 1) == 0) ||
-	       (o->cls && strcmp(section, o->cls) == 0);
+	       (o->cls && strcmp(section, o->cls) == 0) || config_is_group(section, o->path);
 }
 
 /* Keys that are known in 'section'. None: the section is not known. */

@@ -280,12 +280,14 @@ bool describe(FILE *f, const struct block_class *const *classes, const struct ms
 {
 	const struct block_class *only = NULL;
 	struct json j;
+	bool is_block;
 
 	for (size_t i = 0; name && !only && classes[i]; i++)
 		if (strcmp(classes[i]->name, name) == 0)
 			only = classes[i];
 	if (name && !only)
 		return unknown_block(classes, name, e);
+	is_block = !only || only->step; /* not a section of a scenario */
 	if (form == DESCRIBE_SV) {
 		describe_sv(f, msgs, only);
 		return true;
@@ -304,11 +306,13 @@ bool describe(FILE *f, const struct block_class *const *classes, const struct ms
 			describe_text(f, classes, classes[i]);
 	}
 	if (form == DESCRIBE_TEXT) {
-		put_text_table(f, block_common_fields, FIELD_PARAM, "Every block also has");
+		if (is_block)
+			put_text_table(f, block_common_fields, FIELD_PARAM, "Every block also has");
 		return true;
 	}
 	json_close(&j);
-	json_rows(&j, block_common_fields, FIELD_PARAM);
+	if (is_block)
+		json_rows(&j, block_common_fields, FIELD_PARAM);
 	json_messages(&j, msgs);
 	json_close(&j);
 	return true;
@@ -336,14 +340,20 @@ static int describe_run(int argc, char **argv, struct err *e)
 {
 	enum describe_form form = DESCRIBE_TEXT;
 	const struct block_class **all;
-	const char *name = NULL;
+	const char *name = NULL, *form_name = NULL;
 	bool ok;
 
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0) {
-			form = DESCRIBE_JSON;
-		} else if (strcmp(argv[i], "--sv") == 0) {
-			form = DESCRIBE_SV;
+		bool is_sv = strcmp(argv[i], "--sv") == 0;
+
+		if (is_sv || strcmp(argv[i], "--json") == 0) {
+			if (form_name && strcmp(form_name, argv[i]) != 0) {
+				err_set(e, NULL, 0, "describe: %s and %s; allowed: one of them",
+					form_name, argv[i]);
+				return EXIT_BAD_INPUT;
+			}
+			form_name = argv[i];
+			form = is_sv ? DESCRIBE_SV : DESCRIBE_JSON;
 		} else if (argv[i][0] == '-' || name) {
 			err_set(e, NULL, 0,
 				"describe: unknown argument '%.64s'; allowed: [BLOCK] [--json | --sv]",

@@ -27,6 +27,15 @@ static bool is_help(const char *arg)
 	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
+/* True when any of the arguments asks what there is. */
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (is_help(argv[i]))
+			return true;
+	return false;
+}
+
 static void unknown(const char *name)
 {
 	const char *names[32];
@@ -57,13 +66,18 @@ static int run(int argc, char **argv, struct err *e)
 		usage(stdout);
 		return EXIT_OK;
 	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("rnicsim %s\n", RNICSIM_VERSION);
+		return EXIT_OK;
+	}
 	c = find(argv[1]);
 	if (!c) {
 		unknown(argv[1]);
 		return EXIT_BAD_INPUT;
 	}
-	if (argc > 2 && is_help(argv[2])) {
-		printf("usage: rnicsim %s %s\n  %s\n", c->name, c->usage, c->doc);
+	if (wants_help(argc - 2, argv + 2)) {
+		printf("usage: rnicsim %s %s\n  %s\n%s", c->name, c->usage, c->doc,
+		       c->more ? c->more : "");
 		return EXIT_OK;
 	}
 	return c->run(argc - 1, argv + 1, e);

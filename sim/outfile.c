@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sim/outfile.h"
+#include "sim/tempfile.h"
 
 bool outfile_open(struct outfile *o, const char *path, struct err *e)
 {
@@ -33,11 +34,14 @@ bool outfile_open(struct outfile *o, const char *path, struct err *e)
 		memset(o, 0, sizeof(*o));
 		return false;
 	}
+	if (strcmp(o->tmp, o->path) != 0)
+		tempfile_add(o->tmp);
 	return true;
 }
 
 static void outfile_free(struct outfile *o)
 {
+	tempfile_drop(o->tmp);
 	free(o->path);
 	free(o->tmp);
 	memset(o, 0, sizeof(*o));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sim/outfile.h"
+#include "sim/tempfile.h"
 
 static const struct wave_sink *const sinks[] = {
 	&wave_vcd_sink,
@@ -252,6 +253,7 @@ static void wave_free(struct wave *w)
 	free(w->dirty);
 	free(w->taps);
 	free(w->order);
+	tempfile_drop(w->tmp);
 	free(w->path);
 	free(w->tmp);
 	free(w);
@@ -276,6 +278,7 @@ struct wave *wave_open(struct sim *s, const char *path, struct err *e)
 		free(tmp);
 		return NULL;
 	}
+	tempfile_add(tmp);
 	w = x_calloc(1, sizeof(*w));
 	*w = (struct wave){ .observer = { wave_stepped, wave_time_done },
 			    .sim = s,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/tempfile.h"
 #include "sim/wave.h"
 
 #define FST_PS (-12)                          /* time stamps are 10^-12 s */
@@ -16,7 +17,7 @@
 
 struct fst {
 	void *writer;
-	char *path;        /* owned */
+	char *path, *hier; /* owned */
 	fstHandle *handle; /* by signal id */
 	uint32_t n;
 	uint64_t end_ps;
@@ -31,20 +32,23 @@ static const char *mapped_path;
 static void fst_disk_full(int sig)
 {
 	static const char text[] = ": the FST waveform could not be written whole (disk full)\n";
-	char hier[4096];
-	size_t n = strlen(mapped_path);
+	size_t n;
 
 	(void)sig;
-	if (n < sizeof(hier) - 8) {
-		memcpy(hier, mapped_path, n);
-		memcpy(hier + n, ".hier", 6);
-		unlink(hier);
-	}
-	unlink(mapped_path);
-	n = (size_t)write(STDERR_FILENO, mapped_path, n);
+	tempfile_remove_all();
+	n = (size_t)write(STDERR_FILENO, mapped_path, strlen(mapped_path));
 	n += (size_t)write(STDERR_FILENO, text, sizeof(text) - 1);
 	(void)n; /* nothing is left to do about a message that could not be written */
 	_exit(2);
+}
+
+/* fstapi keeps the hierarchy in a file of its own. */
+static char *hier_path(const char *path)
+{
+	char *hier = x_calloc(1, strlen(path) + sizeof(".hier"));
+
+	sprintf(hier, "%s.hier", path);
+	return hier;
 }
 
 static void *fst_open(const char *path)
@@ -63,6 +67,8 @@ static void *fst_open(const char *path)
 		return NULL;
 	}
 	w->path = x_strdup(path);
+	w->hier = hier_path(path);
+	tempfile_add(w->hier);
 	mapped_path = w->path;
 	signal(SIGBUS, fst_disk_full);
 	fstWriterSetTimescale(w->writer, FST_PS);
@@ -160,7 +166,9 @@ static bool fst_close(void *ctx)
 	fstWriterClose(w->writer);
 	signal(SIGBUS, SIG_DFL);
 	ok = is_whole(w);
+	tempfile_drop(w->hier);
 	free(w->path);
+	free(w->hier);
 	free(w->handle);
 	free(w);
 	return ok;

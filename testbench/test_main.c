@@ -6,21 +6,16 @@
  */
 #include <CUnit/CUnit.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sim/err.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"
-
-#define MAX_ARGS 24
-
-static const char *const programs[] = { "rnicsim", "rnicsim-san" };
+#include "testbench/tb_program.h"
 
 static const char setup[] = "rnicsim-trace 1\n"
 			    "host h0\n"
@@ -31,104 +26,6 @@ static const char setup[] = "rnicsim-trace 1\n"
 			    "qp h1 q0 type=RC peer=h0.q0 mtu=1024\n"
 			    "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:3000 remote=dst:0\n"
 			    "expect h0.q0 id=1 status=SUCCESS\n";
-
-/* What a program said, and how it ended. */
-struct ended {
-	int status;
-	char *out, *err;
-};
-
-/* ---- running ---- */
-
-/* Path of a program beside this one; false when it was not built. */
-static bool find_program(const char *name, char *path, size_t len)
-{
-	ssize_t n = readlink("/proc/self/exe", path, len - 1);
-
-	CU_ASSERT_FATAL(n > 0);
-	path[n] = '\0';
-	snprintf(strrchr(path, '/') + 1, len - (size_t)(strrchr(path, '/') + 1 - path), "%s", name);
-	return access(path, X_OK) == 0;
-}
-
-/* "run @a.ini --quiet" to arguments, '@' being the scratch directory. */
-static void split(const char *args, char *program, char *argv[MAX_ARGS])
-{
-	size_t n = 0;
-
-	argv[n++] = program;
-	while (*args && n < MAX_ARGS - 1) {
-		size_t len = strcspn(args, " ");
-		const char *at = memchr(args, '@', len);
-		char *to = argv[n++] = x_calloc(1, len + 512);
-
-		if (at)
-			snprintf(to, len + 512, "%.*s%s%.*s", (int)(at - args), args, tb_path(""),
-				 (int)(args + len - at - 1), at + 1);
-		else
-			memcpy(to, args, len);
-		args += len + (args[len] == ' ');
-	}
-	argv[n] = NULL;
-}
-
-static struct ended run_to(char *program, const char *args, const char *out)
-{
-	char *argv[MAX_ARGS], *err = x_strdup(tb_path("stderr"));
-	struct ended r;
-	int status;
-	pid_t pid;
-
-	split(args, program, argv);
-	fflush(NULL);
-	pid = fork();
-	CU_ASSERT_FATAL(pid >= 0);
-	if (pid == 0) {
-		int o = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-		int e = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-		if (dup2(o, STDOUT_FILENO) >= 0 && dup2(e, STDERR_FILENO) >= 0)
-			execv(program, argv);
-		_exit(127);
-	}
-	CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, 0), pid);
-	r = (struct ended){ .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-			    .err = tb_read(err) };
-	if (strcmp(out, "/dev/full") != 0)
-		r.out = tb_read(out);
-	for (char **a = argv + 1; *a; a++)
-		free(*a);
-	free(err);
-	return r;
-}
-
-static struct ended run(char *program, const char *args)
-{
-	char *out = x_strdup(tb_path("stdout"));
-	struct ended r = run_to(program, args, out);
-
-	free(out);
-	return r;
-}
-
-static void release(struct ended *r)
-{
-	free(r->out);
-	free(r->err);
-}
-
-/* Call 'check' for each program that was built; the plain one must be there. */
-static void for_each_program(void (*check)(char *program))
-{
-	char path[512];
-
-	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
-		if (find_program(programs[i], path, sizeof(path)))
-			check(path);
-		else if (i == 0)
-			CU_FAIL("the program is not beside its test");
-	}
-}
 
 /* ---- files ---- */
 
@@ -234,6 +131,8 @@ static const struct mistake {
 	{ "run @ok.ini --set nic7.mtt.ways=4", "unknown section [nic7.mtt]" },
 	{ "run @ok.ini --set mtt.impl=verilog", "mtt.impl = verilog must be c or rtl" },
 	{ "run @ok.ini --set nic.profile=abacus", "there is no profile 'abacus'" },
+	{ "describe mtt --sv --json", "--sv and --json; allowed: one of them" },
+	{ "run @ok.ini --set link.los=1e-3", "unknown key 'los' in [link]; nearest is 'loss'" },
 	{ "describe abacus", "unknown block 'abacus'; allowed: " },
 	/* outputs */
 	{ "run @ok.ini -o @ok.ini/x", "cannot make the folder: Not a directory" },
@@ -257,7 +156,7 @@ static void check_mistakes(char *program)
 	files = tb_count_files("");
 	for (size_t i = 0; i < ARRAY_LEN(mistakes); i++) {
 		const struct mistake *m = &mistakes[i];
-		struct ended r = run(program, m->args);
+		struct tb_ended r = tb_program_run(program, m->args);
 
 		CU_ASSERT_EQUAL(r.status, 2);
 		CU_ASSERT_PTR_NOT_NULL(strstr(r.err, m->text));
@@ -266,13 +165,13 @@ static void check_mistakes(char *program)
 		if (r.status != 2 || !strstr(r.err, m->text) || tb_count_files("") != files)
 			fprintf(stderr, "\n%s %s: status %d: %s\n", program, m->args, r.status,
 				r.err);
-		release(&r);
+		tb_ended_release(&r);
 	}
 }
 
 static void main_mistakes_are_named_and_leave_no_file(void)
 {
-	for_each_program(check_mistakes);
+	tb_programs_each(check_mistakes);
 }
 
 static void check_full_output(char *program)
@@ -283,17 +182,17 @@ static void check_full_output(char *program)
 
 	write_inputs();
 	for (size_t i = 0; i < ARRAY_LEN(args); i++) {
-		struct ended r = run_to(program, args[i], "/dev/full");
+		struct tb_ended r = tb_program_run_to(program, args[i], "/dev/full");
 
 		CU_ASSERT_EQUAL(r.status, 2);
 		CU_ASSERT_PTR_NOT_NULL(strstr(r.err, "standard output"));
-		release(&r);
+		tb_ended_release(&r);
 	}
 }
 
 static void main_full_standard_output_is_a_mistake(void)
 {
-	for_each_program(check_full_output);
+	tb_programs_each(check_full_output);
 }
 
 /* ---- files of a run ---- */
@@ -302,16 +201,17 @@ static void check_good_run(char *program)
 {
 	static const char *const files[] = { "ops.csv", "recvs.csv", "summary.json", "run.json",
 					     "w.vcd",   "w.gtkw",    "p.pcapng",     "t.json" };
-	struct ended r;
+	struct tb_ended r;
 	char name[32];
 
 	write_inputs();
-	r = run(program,
+	r = tb_program_run(
+		program,
 		"run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
 	CU_ASSERT_EQUAL(r.status, 0);
 	CU_ASSERT_STRING_EQUAL(r.err, "");
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "RDMA_WRITE"));
-	release(&r);
+	tb_ended_release(&r);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		struct stat st;
 
@@ -324,65 +224,79 @@ static void check_good_run(char *program)
 
 static void main_good_run_makes_its_files_and_no_other(void)
 {
-	for_each_program(check_good_run);
+	tb_programs_each(check_good_run);
 }
 
 static void check_false_expect(char *program)
 {
-	struct ended r;
+	struct tb_ended r;
 
 	write_inputs();
-	r = run(program, "run @false.ini -o @out");
+	r = tb_program_run(program, "run @false.ini -o @out");
 	CU_ASSERT_EQUAL(r.status, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "/false.trace:10: "));
-	release(&r);
+	tb_ended_release(&r);
 	CU_ASSERT_EQUAL(files_in("out", true), 4);
 }
 
 static void main_false_expect_is_status_1(void)
 {
-	for_each_program(check_false_expect);
+	tb_programs_each(check_false_expect);
 }
 
 /* A folder where summary.json should go: that is found out last, and takes all the others with it. */
 static void check_late_refusal(char *program)
 {
-	struct ended r;
+	struct tb_ended r;
 
 	write_inputs();
 	CU_ASSERT_EQUAL(mkdir(tb_path("out"), 0700), 0);
 	CU_ASSERT_EQUAL(mkdir(tb_path("out/summary.json"), 0700), 0);
-	r = run(program,
+	r = tb_program_run(
+		program,
 		"run @ok.ini -o @out --wave @out/w.vcd --pcap @out/p.pcapng --timeline @out/t.json");
 	CU_ASSERT_EQUAL(r.status, 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.err, "/out/summary.json: cannot write: is a directory"));
-	release(&r);
+	tb_ended_release(&r);
 	CU_ASSERT_EQUAL(rmdir(tb_path("out/summary.json")), 0);
 	CU_ASSERT_EQUAL(files_in("out", true), 0);
 }
 
 static void main_result_in_the_way_leaves_no_file(void)
 {
-	for_each_program(check_late_refusal);
+	tb_programs_each(check_late_refusal);
 }
 
 static void check_help(char *program)
 {
-	static const char *const args[] = { "help", "--help", "-h" };
+	static const struct {
+		const char *args, *text;
+	} cases[] = {
+		{ "help", "rnicsim run SCENARIO.ini" },
+		{ "--help", "rnicsim run SCENARIO.ini" },
+		{ "-h", "rnicsim run SCENARIO.ini" },
+		{ "run --help", "usage: rnicsim run SCENARIO.ini" },
+		{ "run @gone.ini --help", "usage: rnicsim run SCENARIO.ini" },
+		{ "trace --help", "rnicsim trace convert IN.jsonl" },
+		{ "trace gen --help", "rnicsim trace gen [-o FILE[.gz]]" },
+		{ "trace check -h", "rnicsim trace check FILE" },
+		{ "describe --help", "usage: rnicsim describe [BLOCK]" },
+		{ "--version", "rnicsim 1\n" },
+	};
 
-	for (size_t i = 0; i < ARRAY_LEN(args); i++) {
-		struct ended r = run(program, args[i]);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct tb_ended r = tb_program_run(program, cases[i].args);
 
 		CU_ASSERT_EQUAL(r.status, 0);
-		CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "rnicsim run SCENARIO.ini"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(r.out, cases[i].text));
 		CU_ASSERT_STRING_EQUAL(r.err, "");
-		release(&r);
+		tb_ended_release(&r);
 	}
 }
 
 static void main_help_is_no_mistake(void)
 {
-	for_each_program(check_help);
+	tb_programs_each(check_help);
 }
 
 CU_TestInfo test_main_tests[] = {

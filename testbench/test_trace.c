@@ -101,14 +101,15 @@ static void trace_gid_alone_gives_the_ip(void)
 			     v4[16] = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 8 };
 	struct err e;
 	struct trace *t = open_text("rnicsim-trace 1\nhost a gid=fd000000000000000000000000000009\n"
-				    "host b gid=::ffff:10.0.0.8\nhost c ip=10.0.0.8 gid=fd00::9\n",
+				    "host b gid=::ffff:10.0.0.8\nhost c ip=10.0.0.9 gid=fd00::a\n",
 				    &e);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
 	CU_ASSERT(memcmp(t->hosts[0].ip, v6, 16) == 0 && t->hosts[0].is_v6);
 	CU_ASSERT(memcmp(t->hosts[1].ip, v4, 16) == 0 && !t->hosts[1].is_v6);
-	CU_ASSERT(memcmp(t->hosts[2].ip, v4, 16) == 0 && memcmp(t->hosts[2].gid, v6, 16) == 0 &&
+	CU_ASSERT(memcmp(t->hosts[2].ip, v4, 15) == 0 && t->hosts[2].ip[15] == 9 &&
 		  !t->hosts[2].is_v6);
+	CU_ASSERT(memcmp(t->hosts[2].gid, v6, 15) == 0 && t->hosts[2].gid[15] == 10);
 	expect_end(t);
 }
 

@@ -320,10 +320,10 @@ static void post_send_bad_argument_is_refused(void)
 	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), EINVAL);
 	sge[0].len = 8;
 	wr.raddr = 0x20000004;
-	h->refuse_misaligned = true;
+	h->nic->refuses_misaligned = true;
 	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), EINVAL);
 	CU_ASSERT_EQUAL(list.n, 0);
-	h->refuse_misaligned = false;
+	h->nic->refuses_misaligned = false;
 	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
 	tear_down();
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_run_verdict.c - how a run ends that went wrong: its exit status, and what it says
+ */
+#include <CUnit/CUnit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/units.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_program.h"
+
+#define HOSTS \
+	"rnicsim-trace 1\nhost h0\nhost h1\n" \
+	"mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n" \
+	"mr h1 dst va=0x20000000 len=64KiB access=lw,rw,ra fill=zero\n"
+#define QPS "qp h0 q0 type=RC peer=h1.q0\nqp h1 q0 type=RC peer=h0.q0\n"
+#define WRITES(n) \
+	"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64 remote=dst:0 repeat=" n " window=128\n"
+#define OVERRUN \
+	HOSTS "cq h0 c depth=1\nqp h0 q0 type=RC peer=h1.q0 scq=c\nqp h1 q0 type=RC peer=h0.q0\n" WRITES( \
+		"2000")
+#define SEND "post h0.q0 id=1 op=SEND sge=src:0:64\n"
+
+#define GONE_WRONG \
+	(-1) /* 1, or 3 where the last completion is among the lost: a matter of timing */
+#define ANY (-2)
+
+static const struct ending {
+	const char *trace;
+	int status;
+	const char *says, *table; /* on stderr; on stdout */
+} endings[] = {
+	/* completions lost */
+	{ OVERRUN, GONE_WRONG, "completion(s) were lost: CQ h0.c (depth 1) was full",
+	  "RDMA_WRITE" },
+	{ OVERRUN "expect h0.q0 id=1 status=SUCCESS\n", GONE_WRONG, "CQ h0.c (depth 1)",
+	  "not all of it was completed" },
+	{ HOSTS
+	  "cq h0 c depth=8\nqp h0 q0 type=RC peer=h1.q0 scq=c\nqp h1 q0 type=RC peer=h0.q0\n" WRITES(
+		  "2000"),
+	  GONE_WRONG, "completion(s) were lost: CQ h0.c (depth 8) was full", "RDMA_WRITE" },
+	{ OVERRUN "expect event h0 CQ_ERR\n", ANY, "", "RDMA_WRITE" },
+	/* no receive */
+	{ HOSTS QPS SEND, 3, "no receive was posted", "operation" },
+	{ HOSTS QPS SEND "recv h1.q0 id=1 sge=dst:0:64 after=h0:1\n", 3, "no receive was posted",
+	  "operation" },
+	{ HOSTS QPS SEND "recv h1.q0 id=1 sge=dst:0:64 at=5ms\n", 0, "", "SEND" },
+	{ HOSTS
+	  "qp h0 q0 type=RC peer=h1.q0 rnr_retry=6\nqp h1 q0 type=RC peer=h0.q0 min_rnr=1\n" SEND,
+	  0, "", "SEND                             0       1" },
+	/* refused */
+	{ HOSTS QPS "post h0.q0 id=1 op=ATOMIC_FETCH_AND_ADD sge=src:0:4 remote=dst:0 add=1\n", 0,
+	  "", "refused                          1: 1 ATOMIC_FETCH_AND_ADD; the first by " },
+	{ HOSTS QPS "recv h1.q0 id=1 sge=va:0:lkey:1:0xffffffff,va:0:lkey:1:0xffffffff\n", 0, "",
+	  ": 1 receives; the first by " },
+	{ HOSTS QPS "post h0.q0 id=1 op=ATOMIC_FETCH_AND_ADD sge=src:0:4 remote=dst:0 add=1\n"
+		    "expect h0.q0 id=1 status=SUCCESS\n",
+	  1, "", "status=SUCCESS, but 1 of its posts were refused" },
+	/* who can reach whom */
+	{ "rnicsim-trace 1\nhost h0 ip=fd00::1\nhost h1\n" QPS, 2,
+	  "/x.trace:4: q0: host h0 has an IPv6 address, host h1 an IPv4 one", "" },
+	{ "rnicsim-trace 1\nhost h0\nhost h1 ip=fd00::1\nmr h0 src va=0x10000 len=64\nqp h0 u type=UD\n"
+	  "qp h1 u type=UD\npost h0.u id=1 op=SEND sge=src:0:8 dest=h1.u\n",
+	  2, "/x.trace:7: this request: host h0 has an IPv4 address, host h1 an IPv6 one", "" },
+};
+
+static bool is_status(int got, int wanted)
+{
+	return wanted == ANY || (wanted == GONE_WRONG ? got == 1 || got == 3 : got == wanted);
+}
+
+static void check_endings(char *program)
+{
+	static const char ini[] = "[scenario]\ntrace = x.trace\n";
+
+	tb_write("x.ini", ini, strlen(ini));
+	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+		const struct ending *c = &endings[i];
+		struct tb_ended r;
+		bool is_right;
+
+		tb_write("x.trace", c->trace, strlen(c->trace));
+		r = tb_program_run(program, "run @x.ini");
+		is_right = is_status(r.status, c->status) && strstr(r.err, c->says) &&
+			   strstr(r.out, c->table) && (c->says[0] || !strstr(r.err, "were lost"));
+		CU_ASSERT(is_right);
+		if (!is_right)
+			printf("\n%s\nstatus %d\n%s%s\n", c->trace, r.status, r.err, r.out);
+		tb_ended_release(&r);
+	}
+}
+
+static void run_that_went_wrong_says_how(void)
+{
+	tb_programs_each(check_endings);
+}
+
+/* Four hosts in two pairs: a QP whose peer is in the other pair. */
+static void check_pairs(char *program)
+{
+	static const char ini[] = "[scenario]\ntrace = y.trace\n[link0]\na = nic0\nb = nic1\n"
+				  "[link1]\na = nic2\nb = nic3\n";
+	static const char trace[] = "rnicsim-trace 1\nhost h0\nhost h1\nhost h2\nhost h3\n"
+				    "qp h0 q0 type=RC peer=h3.q0\nqp h3 q0 type=RC peer=h0.q0\n";
+	struct tb_ended r;
+
+	tb_write("y.ini", ini, strlen(ini));
+	tb_write("y.trace", trace, strlen(trace));
+	r = tb_program_run(program, "run @y.ini");
+	CU_ASSERT_EQUAL(r.status, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		r.err, "/y.trace:6: q0 sends to host h3, but the link of host h0 leads to h1"));
+	tb_ended_release(&r);
+}
+
+static void run_peer_behind_another_link_is_refused(void)
+{
+	tb_programs_each(check_pairs);
+}
+
+/* The stuck run is found out when the first wait is over, not after `stall` of simulated time. */
+static void check_early(char *program)
+{
+	static const char trace[] = HOSTS QPS SEND;
+	struct tb_ended r;
+	const char *at;
+
+	tb_write("x.trace", trace, strlen(trace));
+	r = tb_program_run(program, "run @x.ini");
+	at = strstr(r.err, "stuck at ");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	CU_ASSERT(strtod(at + strlen("stuck at "), NULL) < 20e3); /* us */
+	tb_ended_release(&r);
+}
+
+static void run_without_receives_is_stuck_early(void)
+{
+	tb_programs_each(check_early);
+}
+
+CU_TestInfo test_run_verdict_tests[] = {
+	{ "run that went wrong says how", run_that_went_wrong_says_how },
+	{ "peer behind another link is refused", run_peer_behind_another_link_is_refused },
+	{ "run without receives is stuck early", run_without_receives_is_stuck_early },
+	CU_TEST_INFO_NULL
+};
