@@ -5,8 +5,8 @@
  * Modelled: 64 B CQEs in the mlx5 shape (rdma-core mlx5dv.h, mlx5_cqe64 and mlx5_err_cqe;
  * big-endian), the owner bit, and overflow: the consumer index is known as of the last read of the
  * CQ's doorbell record, which is read again when the ring seems full; everything waits for that
- * read. A CQE that finds the ring full even so is lost and counted. Requester and responder take
- * turns. Events: cqe_event.c. Not modelled: CQE compression. One CQE, EQE or interrupt a cycle.
+ * read. A CQE that finds the ring full even so is lost and counted. Contexts of CQs and the turns of
+ * requester and responder: cqe_context.c. Events: cqe_event.c. Not modelled: CQE compression. One CQE, EQE or interrupt a cycle.
  */
 #include "models/cqe_writer.h"
 
@@ -15,11 +15,15 @@
 #define T struct cqe_writer
 static const struct field cqe_writer_fields[] = {
 	PARAM(T, buffers, 32, 2, 4096, "CQE", "CQEs between here and host memory", "declared"),
+	PARAM(T, ahead, 16, 1, 256, "CQE", "completions taken, whose CQ's context may be missing",
+	      "declared"),
 	PORT_IN(T, req, cqe_req, "completions of requests"),
 	PORT_IN(T, rsp, cqe_req, "completions of receives"),
+	PORT_IN(T, cqc_rsp, ctx_rsp, "contexts of CQs that are there"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of own transfers"),
 	PORT_IN(T, arm, cq_arm, "CQs to give an event"),
 	PORT_IN(T, async, async_event, "events of other blocks"),
+	PORT_OUT(T, cqc_req, ctx_req, "contexts of CQs wanted"),
 	PORT_OUT(T, dma_req, dma_req, "CQE and EQE writes, interrupts, doorbell record reads"),
 	STAT(T, cqes, "CQE", "completions written"),
 	STAT(T, errors, "CQE", "of these, with an error"),
@@ -125,20 +129,11 @@ static void take_dma_rsp(struct cqe_writer *w)
 	chan_pop(w->dma_rsp);
 }
 
-/* The port to serve: the one whose turn it is, unless only the other has something. */
-static struct chan *pick(const struct cqe_writer *w)
-{
-	struct chan *first = w->turn_rsp ? w->rsp : w->req, *second = w->turn_rsp ? w->req : w->rsp;
-
-	if (cqe_req_peek(first))
-		return first;
-	return cqe_req_peek(second) ? second : NULL;
-}
-
 /* What the step can go on with in the next cycle. */
 static bool has_more(const struct cqe_writer *w)
 {
-	return cqe_event_is_due(w) || w->moderated.n || (!w->dbr_busy && pick(w));
+	return cqe_event_is_due(w) || w->moderated.n || cqe_context_has_more(w) ||
+	       (!w->dbr_busy && cqe_context_ready(w));
 }
 
 /* Events go first: they speak of CQEs that are written. */
@@ -157,22 +152,19 @@ static uint64_t cqe_writer_step(struct block *b)
 	struct cqe_writer *w = (struct cqe_writer *)b;
 	const struct nic *nic = b->env;
 	const struct cqe_req *r;
-	struct chan *port;
-	uint64_t next = CYCLE_NEVER;
+	uint64_t next;
 	bool is_full;
 
 	take_dma_rsp(w);
 	cqe_event_arm(w);
+	next = cqe_context_step(w);
 	if (w->moderated.n)
-		next = cqe_event_time(w);
+		next = min_u64(next, cqe_event_time(w));
 	if (cqe_event_is_due(w))
-		return write_event(w);
-	if (w->dbr_busy)
+		return min_u64(next, write_event(w));
+	r = w->dbr_busy ? NULL : cqe_context_ready(w);
+	if (!r)
 		return next;
-	port = pick(w);
-	if (!port)
-		return next;
-	r = cqe_req_peek(port);
 	is_full = w->cq[r->cqi].pi - w->cq[r->cqi].ci >= nic->cq[r->cqi].depth;
 	if (is_full && w->dbr_fresh) {
 		w->overflows++;
@@ -184,14 +176,12 @@ static uint64_t cqe_writer_step(struct block *b)
 			return min_u64(next, pool_stall(w->pool));
 		if (is_full) {
 			read_dbr(w, r->cqi);
-			w->turn_rsp = port == w->rsp; /* the CQE that waits comes next */
 			return next;
 		}
 		write_cqe(w, r);
 	}
 	w->dbr_fresh = false;
-	w->turn_rsp = port == w->req;
-	chan_pop(port);
+	cqe_context_drop(w);
 	return has_more(w) ? b->cycle + 1 : next;
 }
 
@@ -202,6 +192,7 @@ static void cqe_writer_build(struct block *b)
 
 	w->pool = pool_create(b, w->buffers, CQE_BYTES);
 	w->cq = block_alloc(b, nic->n_cq, sizeof(*w->cq));
+	cqe_context_build(w);
 	cqe_event_build(w);
 }
 
@@ -211,8 +202,9 @@ static void cqe_writer_reset(struct block *b)
 	const struct nic *nic = b->env;
 
 	memset(w->cq, 0, nic->n_cq * sizeof(*w->cq));
+	cqe_context_reset(w);
 	cqe_event_reset(w);
-	w->turn_rsp = w->dbr_busy = w->dbr_fresh = false;
+	w->dbr_busy = w->dbr_fresh = false;
 	w->dbr_buf = BUF_NONE;
 	w->dbr_cqi = CQI_NONE;
 }

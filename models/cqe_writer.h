@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cqe_writer.h - state shared by the two halves of the block: cqe_writer.c (completions) and
- * cqe_event.c (events)
+ * cqe_writer.h - state shared by the parts of the block: cqe_context.c (what a completion waits for),
+ * cqe_writer.c (completions) and cqe_event.c (events)
  */
 #ifndef MODELS_CQE_WRITER_H
 #define MODELS_CQE_WRITER_H
@@ -30,12 +30,15 @@ struct cq_state {
 struct cqe_writer {
 	struct block b;
 	/* parameters */
-	uint32_t buffers;
+	uint32_t buffers, ahead;
 	/* ports */
-	struct chan *req, *rsp, *dma_rsp, *arm, *async, *dma_req;
+	struct chan *req, *rsp, *cqc_rsp, *dma_rsp, *arm, *async, *cqc_req, *dma_req;
 	/* state */
 	struct pool *pool;
 	struct cq_state *cq;
+	/* completions that wait for their CQ's context, the first n_ready no longer */
+	struct cqe_req *waiting; /* ring of 'ahead' */
+	uint32_t first, n_waiting, n_ready;
 	bool turn_rsp; /* the responder goes first when both have something */
 	/* a doorbell record is being read; has been read for the CQE that waits */
 	bool dbr_busy, dbr_fresh;
@@ -55,6 +58,21 @@ static inline const struct nic *cqe_nic(const struct cqe_writer *w)
 {
 	return w->b.env;
 }
+
+/* ---- cqe_context.c ---- */
+
+void cqe_context_build(struct cqe_writer *w);
+void cqe_context_reset(struct cqe_writer *w);
+
+/* Take a completion and ask for its CQ's context; take an answer. Returns when to go on. */
+uint64_t cqe_context_step(struct cqe_writer *w);
+
+/* A completion can be taken in the next cycle. */
+bool cqe_context_has_more(const struct cqe_writer *w);
+
+/* The oldest completion, once its context is there, or NULL; it was written or lost. */
+const struct cqe_req *cqe_context_ready(const struct cqe_writer *w);
+void cqe_context_drop(struct cqe_writer *w);
 
 /* ---- cqe_event.c ---- */
 

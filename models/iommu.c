@@ -18,7 +18,7 @@ void iommu_build(struct iommu *m, struct block *b)
 	SIM_CHECK(m->page < IOMMU_PAGES && m->walkers > 0 && m->walkers <= IOMMU_MAX_WALKERS, b);
 	m->page_log = pages[m->page].log;
 	m->walk_cyc = m->access_cyc * (levels - min_u64(m->cached_levels, levels - 1));
-	assoc_build(&m->tlb, b, m->sets, m->ways);
+	assoc_build(&m->tlb, b, "iotlb", m->sets, m->ways, ASSOC_LRU);
 	m->ready_cyc = block_alloc(b, (size_t)m->sets * m->ways, sizeof(*m->ready_cyc));
 }
 
@@ -53,7 +53,7 @@ struct iommu_look iommu_translate(struct iommu *m, uint64_t pa, uint64_t len, ui
 		uint32_t line = assoc_find(&m->tlb, set, p);
 
 		if (line != ASSOC_NONE) {
-			assoc_touch(&m->tlb, line);
+			assoc_touch(&m->tlb, set, line);
 			look.hits++;
 		} else {
 			line = assoc_fill(&m->tlb, set, p);

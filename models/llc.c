@@ -12,7 +12,7 @@ void llc_build(struct llc *c, struct block *b, uint32_t slices, uint32_t sets, u
 	c->io_ways = io_ways;
 	c->slice = block_alloc(b, slices, sizeof(*c->slice));
 	for (uint32_t i = 0; i < slices; i++)
-		assoc_build(&c->slice[i], b, sets, ways);
+		assoc_build(&c->slice[i], b, "llc", sets, ways, ASSOC_LRU);
 }
 
 void llc_reset(struct llc *c)
@@ -41,7 +41,7 @@ static bool use(struct llc *c, uint64_t pa, uint32_t n_ways)
 	uint32_t line = assoc_find(a, set, tag);
 
 	if (line != ASSOC_NONE)
-		assoc_touch(a, line);
+		assoc_touch(a, set, line);
 	else if (n_ways)
 		assoc_fill_among(a, set, tag, n_ways);
 	return line != ASSOC_NONE;

@@ -50,6 +50,7 @@ enum dma_cls {
 	DMA_RQ_WQE,
 	DMA_DBR,
 	DMA_QPC,
+	DMA_CQC,
 	DMA_MPT,
 	DMA_MTT,
 	DMA_PAYLOAD_READ,

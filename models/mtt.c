@@ -2,50 +2,63 @@
 /*
  * mtt.c - address translation: key check (MPT) and page look-up (MTT), each behind a finite cache
  *
- * Hardware: as in the open 200 MHz RNIC (set-associative LRU caches of 64 B memory protection
- * entries and of 8 B translation entries, hit in 2 cycles) with the tables in host memory
- * (mlx5's mkey and MTT of rdma-core, declared layout of nic.h). Two clients share it, round robin,
- * the turn moving on a grant only; a request is taken only when its answer has room, so a client
- * that does not take its answers does not hold up the other. Answers are in order for each
- * client.
+ * Hardware: set-associative caches of 64 B memory protection entries and of lines of 8 B translation
+ * entries, with the tables in host memory (mlx5's mkey and MTT of rdma-core, declared layout of
+ * nic.h). Defaults are the open 200 MHz RNIC: one request at a time, true LRU, lines of one entry. A
+ * larger window pipelines: look-ups start one in issue_cyc cycles and are over hit_cyc later, hits
+ * pass those that wait for reads, up to max_misses reads are outstanding, and requests that want
+ * what is on its way share the read.
+ *
+ * Two clients share the block, round robin, the turn moving on a grant only. Answers are in order
+ * for each client. The last free place of the window is kept for a client that has no request in
+ * hand and room for an answer, so a client that does not take its answers does not hold up the other.
  *
  * Modelled: validity, low byte of the key, protection domain, access rights and range of the
  * whole request, in this order; a request of no bytes is not checked for range and not translated
- * (address and length of the answer are 0). Misses read real entries by DMA, MPT entry first. An
- * mpt_cmd forgets the key's entry and its translations, walking the sets that can hold them, one
- * a cycle: those of its pages when its entry is cached, else all.
+ * (address and length of the answer are 0). Misses read real entries by DMA, MPT entry first, and
+ * then the look-up is done again; what a read brought its requests have, even where another read has
+ * taken its place in the cache since. An mpt_cmd waits until the look-ups under way are over, then
+ * forgets the key's entry and its translations, walking the sets that can hold them, one a cycle:
+ * those of its pages when its entry is cached, else all; no look-up starts meanwhile.
  *
- * Not modelled: more than one miss at a time, prefetch of neighbouring MTT entries, multi-level
- * tables, regions of 2 PiB and more (their entries count as not valid).
- *
- * Expected: with both hits an answer hit_cyc cycles after the request was taken and the next
- * request one cycle later, 1 in 3 cycles by default; a miss blocks until its read is back, then
- * the look-up is done again. Keys and translations are never cached when they are not valid.
+ * Not modelled: prefetch beyond the line, regions of 2 PiB and more (their entries count as not
+ * valid).
  */
 #include "models/mtt.h"
 
-#include <string.h>
+#define NO_MISS UINT32_MAX
 
-static const char *const set_counts[] = { "1",    "2",    "4",     "8",   "16",   "32",
-					  "64",   "128",  "256",   "512", "1024", "2048",
-					  "4096", "8192", "16384", NULL };
-static const char *const mpt_set_counts[] = { "1",   "2",   "4",   "8",    "16",   "32",   "64",
-					      "128", "256", "512", "1024", "2048", "4096", NULL };
-_Static_assert(ARRAY_LEN(set_counts) == MTT_SETS_LOG + 2, "one name for each logarithm");
-_Static_assert(ARRAY_LEN(mpt_set_counts) == MTT_MPT_SETS_LOG + 2, "one name for each logarithm");
+static const char *const line_sizes[] = { "8", "16", "32", "64", NULL };
 
 #define OPEN_RTL "documented: 200 MHz open RNIC, "
 #define T struct mtt
 const struct field mtt_fields[] = {
-	PARAM_ENUM(T, mpt_sets, 9, mpt_set_counts, "sets of the key cache",
+	PARAM_ENUM(T, mpt_sets, 9, assoc_set_counts, "sets of the key cache",
 		   OPEN_RTL "MPT 512 sets"),
-	PARAM(T, mpt_ways, 2, 1, MTT_MAX_WAYS, "", "ways of the key cache", OPEN_RTL "2-way LRU"),
-	PARAM_ENUM(T, sets, 12, set_counts, "sets of the translation cache",
-		   OPEN_RTL "MTT 4096 sets"),
-	PARAM(T, ways, 2, 1, MTT_MAX_WAYS, "", "ways of the translation cache",
+	PARAM(T, mpt_ways, 2, 1, ASSOC_MAX_LINES, "", "ways of the key cache",
 	      OPEN_RTL "2-way LRU"),
+	PARAM_ENUM(T, mpt_policy, ASSOC_LRU, assoc_policies, "which key of a set is replaced",
+		   OPEN_RTL "2-way LRU"),
+	PARAM_BYTES(T, mpt_entry, MPT_SIZE, 40, MPT_SIZE,
+		    "bytes of a key's entry that a miss reads",
+		    OPEN_RTL "MPT 64 B; mlx5's mkey is as long"),
+	PARAM_ENUM(T, sets, 12, assoc_set_counts, "sets of the translation cache",
+		   OPEN_RTL "MTT 4096 sets"),
+	PARAM(T, ways, 2, 1, ASSOC_MAX_LINES, "", "ways of the translation cache",
+	      OPEN_RTL "2-way LRU"),
+	PARAM_ENUM(T, policy, ASSOC_LRU, assoc_policies, "which line of a set is replaced",
+		   OPEN_RTL "2-way LRU"),
+	PARAM_ENUM(T, line, 0, line_sizes,
+		   "bytes of a line of the translation cache, at 8 an entry: what a miss reads",
+		   OPEN_RTL "MTT 8 B"),
 	PARAM(T, hit_cyc, 2, 2, 64, "cyc",
 	      "from a request taken to its answer when both caches hit", OPEN_RTL "hit 2 cycles"),
+	PARAM(T, issue_cyc, 1, 1, 64, "cyc", "from a look-up's start to the next one's",
+	      "declared: a pipeline takes one a cycle"),
+	PARAM(T, window, 1, 1, MTT_MAX_WINDOW, "req", "requests in hand, of both clients",
+	      OPEN_RTL "one at a time"),
+	PARAM(T, max_misses, 1, 1, MTT_MAX_WINDOW, "", "reads of table entries outstanding",
+	      OPEN_RTL "one at a time"),
 	PORT_IN_N(T, req, MTT_CLIENTS, xlate_req, "requests: 0 the DMA engine, 1 the responder"),
 	PORT_OUT_N(T, rsp, MTT_CLIENTS, xlate_rsp, "their answers"),
 	PORT_IN(T, inv, mpt_cmd, "keys to forget"),
@@ -55,305 +68,371 @@ const struct field mtt_fields[] = {
 	STAT(T, mpt_hits, "req", "requests answered whose key was cached"),
 	STAT(T, mpt_misses, "req", "MPT entries read"),
 	STAT(T, mtt_hits, "req", "requests answered whose translation was cached"),
-	STAT(T, mtt_misses, "req", "MTT entries read"),
+	STAT(T, mtt_misses, "req", "lines of MTT entries read"),
+	STAT(T, merges, "req", "look-ups that wanted what was on its way"),
 	STAT(T, errors, "req", "requests refused"),
 	STAT(T, invalidations, "cmd", "keys forgotten"),
+	STAT(T, miss_ps, "ps", "from a read to its completion, sum"),
+	STAT(T, slot_wait_ps, "ps", "time that a look-up wanted a read and all were outstanding"),
 	SIGNAL(T, state, 3, "0 idle, 1 look-up, 2 entry read, 3 drop key, 4 drop translations"),
-	SIGNAL(T, client, 1, "whose request is looked up"),
+	SIGNAL(T, client, 1, "whose request was taken last"),
 	SIGNAL(T, va_page, 52, "its virtual page of 4 KiB"),
-	SIGNAL(T, is_mpt_hit, 1, "the last one answered had its key cached"),
-	SIGNAL(T, is_mtt_hit, 1, "the last one answered had its translation cached"),
-	SIGNAL(T, status, 3, "status of the last answer"),
+	SIGNAL(T, is_mpt_hit, 1, "the last look-up that was over had its key cached"),
+	SIGNAL(T, is_mtt_hit, 1, "the last look-up that was over had its translation cached"),
+	SIGNAL(T, status, 3, "status of its answer"),
 	FIELDS_END
 };
 #undef T
 
-static uint64_t load_be64(const uint8_t *p)
-{
-	uint64_t v;
+/* ---- lists of requests ---- */
 
-	memcpy(&v, p, sizeof(v));
-	return __builtin_bswap64(v);
+static void fifo_put(const struct mtt *m, struct mtt_fifo *f, uint32_t slot)
+{
+	uint32_t at = f->head + f->n++;
+
+	f->slot[at < m->window ? at : at - m->window] = (uint16_t)slot;
 }
 
-static uint32_t key_index(uint32_t key)
+static uint32_t fifo_take(const struct mtt *m, struct mtt_fifo *f)
 {
-	return key >> 8;
+	uint32_t slot = f->slot[f->head];
+
+	f->head = f->head + 1 == m->window ? 0 : f->head + 1;
+	f->n--;
+	return slot;
 }
 
-static uint32_t mpt_set(const struct mtt *m, uint32_t key_idx)
+static struct mtt_request *oldest(const struct mtt *m, const struct mtt_fifo *f)
 {
-	return key_idx & (m->mpt_tags.n_sets - 1);
+	return f->n ? &m->request[f->slot[f->head]] : NULL;
 }
 
-static uint64_t page_in_region(const struct mpt_line *l, uint64_t va)
+/* ---- taking requests and commands ---- */
+
+static bool take_command(struct mtt *m, const struct mpt_cmd *cmd)
 {
-	return (va >> l->log_page) - (l->start >> l->log_page);
+	if (m->n_active)
+		return false;
+	m->drop_key = cmd->key;
+	m->is_dropping = true;
+	m->invalidations++;
+	chan_pop(m->inv);
+	return true;
 }
 
-/* By the place of the entry in memory, so that those of a region fill sets in turn. */
-static uint32_t mtt_set(const struct mtt *m, const struct mpt_line *l, uint64_t page)
+/* Client 'i' has a request and the window a place for it. */
+static bool can_take(struct mtt *m, uint32_t i)
 {
-	return (uint32_t)(l->mtt_pa / MTT_ENTRY + page) & (m->mtt_tags.n_sets - 1);
+	if (!xlate_req_peek(m->req[i]))
+		return false;
+	if (m->free.n > 1)
+		return true;
+	if (m->in_hand[i])
+		return false;
+	if (chan_can_push(m->rsp[i]))
+		return true;
+	chan_stall(m->rsp[i]);
+	return false;
 }
 
-/* They are a key's own, even where two keys share a table, so that they go with their key. */
-static uint64_t mtt_tag(uint32_t key_idx, uint64_t page)
-{
-	return (uint64_t)key_idx << 40 | page;
-}
-
-static enum xlate_status check(const struct mpt_line *l, const struct xlate_req *r)
-{
-	if (l->key8 != (r->key & 0xff))
-		return XLATE_BAD_KEY;
-	if (l->pd != r->pd)
-		return XLATE_BAD_PD;
-	if ((l->access & r->access) != r->access)
-		return XLATE_NO_ACCESS;
-	if (r->len && (r->va < l->start || r->va - l->start >= l->len ||
-		       r->len > l->len - (r->va - l->start)))
-		return XLATE_OUT_OF_RANGE;
-	return XLATE_OK;
-}
-
-/* What waits is looked at in the next cycle; what comes later wakes the block. */
-static uint64_t go_idle(struct mtt *m)
-{
-	m->state = MTT_IDLE;
-	if (mpt_cmd_peek(m->inv) || xlate_req_peek(m->req[0]) || xlate_req_peek(m->req[1]))
-		return m->b.cycle + 1;
-	return CYCLE_NEVER;
-}
-
-/* The look-up is over: the answer has had its room since the request was taken. */
-static uint64_t answer(struct mtt *m, uint32_t mpt, uint32_t mtt, const struct xlate_rsp *rsp)
-{
-	xlate_rsp_push(m->rsp[m->client], rsp);
-	m->status = rsp->status;
-	m->is_mpt_hit = mpt != ASSOC_NONE && !m->has_missed_mpt;
-	m->is_mtt_hit = mtt != ASSOC_NONE && !m->has_missed_mtt;
-	if (mpt != ASSOC_NONE)
-		assoc_touch(&m->mpt_tags, mpt);
-	if (mtt != ASSOC_NONE)
-		assoc_touch(&m->mtt_tags, mtt);
-	m->mpt_hits += m->is_mpt_hit;
-	m->mtt_hits += m->is_mtt_hit;
-	m->errors += rsp->status != XLATE_OK;
-	return go_idle(m);
-}
-
-/* The one buffer is free again before another look-up can come here. */
-static uint64_t read_entry(struct mtt *m, bool is_mpt, uint64_t pa)
-{
-	struct dma_req rd = { .addr = pa,
-			      .key = KEY_PHYS,
-			      .len = is_mpt ? MPT_SIZE : MTT_ENTRY,
-			      .cls = is_mpt ? DMA_MPT : DMA_MTT };
-
-	if (!chan_can_push(m->fill))
-		return chan_stall(m->fill);
-	rd.buf = m->fill_buf = pool_alloc(m->pool);
-	dma_req_push(m->fill, &rd);
-	m->is_mpt_fill = is_mpt;
-	if (is_mpt) {
-		m->has_missed_mpt = true;
-		m->mpt_misses++;
-	} else {
-		m->has_missed_mtt = true;
-		m->mtt_misses++;
-	}
-	m->state = MTT_FILL;
-	return CYCLE_NEVER;
-}
-
-static uint64_t look_up(struct mtt *m)
-{
-	const struct xlate_req *r = &m->at;
-	struct xlate_rsp rsp = { .tag = r->tag, .status = m->fill_status };
-	uint32_t key_idx = key_index(r->key), mpt, mtt;
-	const struct mpt_line *l;
-	const struct nic *nic = m->b.env;
-	uint64_t page, page_bytes, in_page;
-
-	if (key_idx >= nic->mpt_entries)
-		rsp.status = XLATE_BAD_KEY;
-	mpt = assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx);
-	if (rsp.status != XLATE_OK)
-		return answer(m, mpt, ASSOC_NONE, &rsp);
-	if (mpt == ASSOC_NONE)
-		return read_entry(m, true, nic->mpt_pa + (uint64_t)key_idx * MPT_SIZE);
-	l = &m->mpt_lines[mpt];
-	rsp.status = (uint8_t)check(l, r);
-	if (rsp.status != XLATE_OK || r->len == 0)
-		return answer(m, mpt, ASSOC_NONE, &rsp);
-	page = page_in_region(l, r->va);
-	mtt = assoc_find(&m->mtt_tags, mtt_set(m, l, page), mtt_tag(key_idx, page));
-	if (mtt == ASSOC_NONE)
-		return read_entry(m, false, l->mtt_pa + page * MTT_ENTRY);
-	page_bytes = 1ull << l->log_page;
-	in_page = r->va & (page_bytes - 1);
-	rsp.pa = (m->mtt_lines[mtt] & ~(page_bytes - 1)) | in_page;
-	rsp.len = (uint32_t)(page_bytes - in_page);
-	return answer(m, mpt, mtt, &rsp);
-}
-
-static enum xlate_status fill_mpt(struct mtt *m, const uint8_t *e)
-{
-	uint32_t key_idx = key_index(m->at.key);
-	struct mpt_line l = { .start = load_be64(e + MPT_START),
-			      .len = load_be64(e + MPT_LEN),
-			      .mtt_pa = load_be64(e + MPT_MTT),
-			      .pd = (uint16_t)(e[MPT_PD] << 8 | e[MPT_PD + 1]),
-			      .access = e[MPT_ACCESS],
-			      .key8 = e[MPT_KEY8],
-			      .log_page = e[MPT_LOG_PAGE] };
-
-	if (!(e[MPT_FLAGS] & 1) || l.log_page < MTT_LOG_PAGE_MIN || l.log_page > MTT_LOG_PAGE_MAX ||
-	    l.len >> MTT_LOG_REGION_MAX)
-		return XLATE_BAD_KEY;
-	m->mpt_lines[assoc_fill(&m->mpt_tags, mpt_set(m, key_idx), key_idx)] = l;
-	return XLATE_OK;
-}
-
-static enum xlate_status fill_mtt(struct mtt *m, const uint8_t *e)
-{
-	uint32_t key_idx = key_index(m->at.key);
-	const struct mpt_line *l =
-		&m->mpt_lines[assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx)];
-	uint64_t entry = load_be64(e), page = page_in_region(l, m->at.va);
-
-	if ((entry & MTT_PRESENT) != MTT_PRESENT)
-		return XLATE_NO_ACCESS;
-	m->mtt_lines[assoc_fill(&m->mtt_tags, mtt_set(m, l, page), mtt_tag(key_idx, page))] = entry;
-	return XLATE_OK;
-}
-
-/* The entry is written, then the look-up starts again, one cycle later. */
-static uint64_t take_fill(struct mtt *m)
-{
-	const struct dma_rsp *rsp = dma_rsp_peek(m->fill_rsp);
-	const uint8_t *entry;
-
-	if (!rsp)
-		return CYCLE_NEVER;
-	entry = buf_data(m->b.sim, m->fill_buf);
-	if (rsp->status != XLATE_OK)
-		m->fill_status = XLATE_BAD_KEY;
-	else if (m->is_mpt_fill)
-		m->fill_status = (uint8_t)fill_mpt(m, entry);
-	else
-		m->fill_status = (uint8_t)fill_mtt(m, entry);
-	chan_pop(m->fill_rsp);
-	buf_unref(&m->b, m->fill_buf);
-	m->state = MTT_LOOKUP;
-	m->at_cyc = m->b.cycle + 1 + m->hit_cyc;
-	return m->at_cyc;
-}
-
-/* Forget the key's entry and its translations; the walk over the sets takes its time. */
-static uint64_t drop_key(struct mtt *m)
-{
-	uint32_t key_idx = key_index(m->at.key);
-	uint32_t mpt = assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx);
-	uint32_t first = 0, n = m->mtt_tags.n_sets, n_ways = m->mtt_tags.n_ways;
-
-	if (mpt != ASSOC_NONE) {
-		const struct mpt_line *l = &m->mpt_lines[mpt];
-
-		/* at least the pages that the region touches */
-		n = (uint32_t)min_u64(n, (l->len >> l->log_page) + 2);
-		first = mtt_set(m, l, 0);
-		assoc_drop(&m->mpt_tags, mpt);
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t set = (first + i) & (m->mtt_tags.n_sets - 1);
-
-		for (uint32_t line = set * n_ways; line < (set + 1) * n_ways; line++)
-			if (m->mtt_tags.tag[line] >> 40 == key_idx)
-				assoc_drop(&m->mtt_tags, line);
-	}
-	m->state = MTT_WALK;
-	m->at_cyc = m->b.cycle + 1 + n;
-	return m->at_cyc;
-}
-
-static uint64_t take_request(struct mtt *m)
+static bool take(struct mtt *m)
 {
 	const struct mpt_cmd *cmd = mpt_cmd_peek(m->inv);
-	const struct xlate_req *req[MTT_CLIENTS];
-	bool can_take[MTT_CLIENTS];
 	uint8_t other = m->client ^ 1u;
+	bool has_own, has_other;
+	struct mtt_request *r;
+	uint32_t slot;
 
-	if (cmd) {
-		m->at.key = cmd->key;
-		chan_pop(m->inv);
-		m->invalidations++;
-		m->state = MTT_DROP;
-		return m->b.cycle + 1;
-	}
-	for (unsigned i = 0; i < MTT_CLIENTS; i++) {
-		req[i] = xlate_req_peek(m->req[i]);
-		can_take[i] = req[i] && chan_can_push(m->rsp[i]);
-		if (req[i] && !can_take[i])
-			chan_stall(m->rsp[i]);
-	}
-	if (!can_take[0] && !can_take[1])
-		return CYCLE_NEVER;
-	if (can_take[other])
+	if (cmd)
+		return take_command(m, cmd);
+	if (m->free.n == 0 || m->b.cycle < m->next_cyc)
+		return false;
+	has_own = can_take(m, m->client);
+	has_other = can_take(m, other);
+	if (!has_own && !has_other)
+		return false;
+	if (has_other)
 		m->client = other;
-	m->at = *req[m->client];
-	chan_pop(m->req[m->client]);
-	m->va_page = m->at.va >> MTT_LOG_PAGE_MIN;
-	m->has_missed_mpt = m->has_missed_mtt = false;
-	m->fill_status = XLATE_OK;
+	slot = fifo_take(m, &m->free);
+	r = &m->request[slot];
+	r->req = *xlate_req_peek(m->req[m->client]);
+	r->client = m->client;
+	r->at_cyc = m->b.cycle + m->hit_cyc;
+	r->fill_status = XLATE_OK;
+	r->has_missed_mpt = r->has_missed_mtt = r->has_mpt = r->has_entry = r->is_over = false;
+	fifo_put(m, &m->looked_up, slot);
+	fifo_put(m, &m->order[m->client], slot);
+	m->in_hand[m->client]++;
+	m->n_active++;
+	m->next_cyc = m->b.cycle + m->issue_cyc;
+	m->va_page = r->req.va >> MTT_LOG_PAGE_MIN;
 	m->requests++;
-	m->state = MTT_LOOKUP;
-	m->at_cyc = m->b.cycle + m->hit_cyc;
-	return m->at_cyc;
+	chan_pop(m->req[m->client]);
+	return true;
+}
+
+/* ---- reads ---- */
+
+static uint32_t find_miss(const struct mtt *m, const struct mtt_line_id *id)
+{
+	for (uint32_t i = 0; i < m->max_misses && m->missing; i++) {
+		const struct mtt_miss *s = &m->miss[i];
+
+		if (s->is_used && s->id.pa == id->pa && s->id.key_idx == id->key_idx &&
+		    s->id.is_mpt == id->is_mpt)
+			return i;
+	}
+	return NO_MISS;
+}
+
+/* Read what 'want' names. NO_MISS when there is no place or no room for it now. */
+static uint32_t start_miss(struct mtt *m, const struct mtt_line_id *want)
+{
+	struct dma_req rd = { .addr = want->pa,
+			      .key = KEY_PHYS,
+			      .len = want->is_mpt ? m->mpt_entry : MTT_ENTRY << m->line,
+			      .cls = want->is_mpt ? DMA_MPT : DMA_MTT };
+	struct mtt_miss *s;
+
+	if (m->missing == m->max_misses) { /* the next completion is a reason to look again */
+		if (m->stalled_ps == TIME_NEVER)
+			m->stalled_ps = m->b.now_ps;
+		return NO_MISS;
+	}
+	if (!chan_can_push(m->fill)) {
+		chan_stall(m->fill);
+		return NO_MISS;
+	}
+	if (m->stalled_ps != TIME_NEVER)
+		m->slot_wait_ps += m->b.now_ps - m->stalled_ps;
+	m->stalled_ps = TIME_NEVER;
+	while (m->miss[rd.tag].is_used)
+		rd.tag++;
+	s = &m->miss[rd.tag];
+	rd.buf = s->buf = pool_alloc(m->pool);
+	s->is_used = true;
+	s->id = *want;
+	s->from_ps = m->b.now_ps;
+	dma_req_push(m->fill, &rd);
+	m->missing++;
+	m->mpt_misses += want->is_mpt;
+	m->mtt_misses += !want->is_mpt;
+	return rd.tag;
+}
+
+/* Request number 'slot' waits for a read. False when that could not be started. */
+static bool wait_for(struct mtt *m, uint32_t slot, const struct mtt_line_id *want)
+{
+	uint32_t i = find_miss(m, want);
+
+	if (i != NO_MISS)
+		m->merges++;
+	else
+		i = start_miss(m, want);
+	if (i == NO_MISS)
+		return false;
+	qp_list_add(&m->miss[i].waiting, slot);
+	if (want->is_mpt)
+		m->request[slot].has_missed_mpt = true;
+	else
+		m->request[slot].has_missed_mtt = true;
+	return true;
+}
+
+/* The entry is written, then the look-ups start again, one cycle later. */
+static bool take_fill(struct mtt *m)
+{
+	const struct dma_rsp *rsp = dma_rsp_peek(m->fill_rsp);
+	struct mtt_miss *s;
+	const uint8_t *bytes;
+
+	if (!rsp)
+		return false;
+	SIM_CHECK(rsp->tag < m->max_misses && m->miss[rsp->tag].is_used, m);
+	s = &m->miss[rsp->tag];
+	bytes = buf_data(m->b.sim, s->buf);
+	if (rsp->status == XLATE_OK)
+		mtt_table_fill(m, &s->id, bytes);
+	while (s->waiting.n) {
+		uint32_t slot = qp_list_take(&s->waiting);
+		struct mtt_request *r = &m->request[slot];
+
+		r->fill_status = XLATE_BAD_KEY;
+		if (rsp->status == XLATE_OK)
+			mtt_table_deliver(r, &s->id, bytes);
+		r->at_cyc = m->b.cycle + 1 + m->hit_cyc;
+		fifo_put(m, &m->looked_up, slot);
+	}
+	m->miss_ps += m->b.now_ps - s->from_ps;
+	buf_unref(&m->b, s->buf);
+	s->is_used = false;
+	m->missing--;
+	chan_pop(m->fill_rsp);
+	return true;
+}
+
+/* ---- look-ups and answers ---- */
+
+static bool look_up(struct mtt *m)
+{
+	struct mtt_request *r = oldest(m, &m->looked_up);
+	struct mtt_line_id want;
+
+	if (!r || m->b.cycle < r->at_cyc)
+		return false;
+	if (!mtt_table_look_up(m, r, &want)) {
+		if (!wait_for(m, (uint32_t)(r - m->request), &want))
+			return false;
+	} else {
+		r->is_over = true;
+		m->n_active--;
+		m->status = r->rsp.status;
+		m->is_mpt_hit = r->is_mpt_hit;
+		m->is_mtt_hit = r->is_mtt_hit;
+		m->mpt_hits += r->is_mpt_hit;
+		m->mtt_hits += r->is_mtt_hit;
+		m->errors += r->rsp.status != XLATE_OK;
+	}
+	fifo_take(m, &m->looked_up);
+	return true;
+}
+
+static bool answer(struct mtt *m)
+{
+	bool has_moved = false;
+
+	for (uint32_t i = 0; i < MTT_CLIENTS; i++) {
+		const struct mtt_request *r = oldest(m, &m->order[i]);
+
+		if (!r || !r->is_over)
+			continue;
+		if (!chan_can_push(m->rsp[i])) {
+			chan_stall(m->rsp[i]);
+			continue;
+		}
+		xlate_rsp_push(m->rsp[i], &r->rsp);
+		fifo_put(m, &m->free, fifo_take(m, &m->order[i]));
+		m->in_hand[i]--;
+		has_moved = true;
+	}
+	return has_moved;
+}
+
+/* The cycle after the command came the key is forgotten; the walk takes its time. */
+static bool drop(struct mtt *m)
+{
+	if (!m->is_walking) {
+		m->drop_cyc = m->b.cycle + 1 + mtt_table_drop(m, m->drop_key);
+		m->is_walking = true;
+		return false;
+	}
+	if (m->b.cycle < m->drop_cyc)
+		return false;
+	m->is_dropping = m->is_walking = false;
+	return true;
+}
+
+/* ---- life ---- */
+
+static enum mtt_state state_of(const struct mtt *m)
+{
+	if (m->is_dropping)
+		return m->is_walking ? MTT_WALK : MTT_DROP;
+	if (m->free.n == m->window)
+		return MTT_IDLE;
+	return m->missing && !m->looked_up.n ? MTT_FILL : MTT_LOOKUP;
+}
+
+/* When something can be taken, as far as the block itself knows. */
+static uint64_t take_at(const struct mtt *m, bool has_moved)
+{
+	bool has_cmd = mpt_cmd_peek(m->inv) != NULL;
+
+	if (m->is_dropping)
+		return m->is_walking ? m->drop_cyc : m->b.cycle + 1;
+	if (has_cmd)
+		return has_moved && !m->n_active ? m->b.cycle + 1 : CYCLE_NEVER;
+	if (!m->free.n || (!xlate_req_peek(m->req[0]) && !xlate_req_peek(m->req[1])))
+		return CYCLE_NEVER;
+	if (m->next_cyc > m->b.cycle + 1)
+		return m->next_cyc;
+	return has_moved || m->next_cyc > m->b.cycle ? m->b.cycle + 1 : CYCLE_NEVER;
+}
+
+static uint64_t mtt_step(struct block *b)
+{
+	struct mtt *m = (struct mtt *)b;
+	bool has_moved = m->is_dropping ? drop(m) : take(m);
+	const struct mtt_request *r;
+	uint64_t next;
+
+	has_moved |= look_up(m);
+	has_moved |= answer(m);
+	has_moved |= take_fill(m);
+	m->state = (uint8_t)state_of(m);
+	next = take_at(m, has_moved);
+	r = oldest(m, &m->looked_up);
+	if (r && (has_moved || r->at_cyc > b->cycle))
+		next = min_u64(next, max_u64(r->at_cyc, b->cycle + 1));
+	for (uint32_t i = 0; i < MTT_CLIENTS && has_moved; i++) {
+		r = oldest(m, &m->order[i]);
+		if (r && r->is_over)
+			next = b->cycle + 1;
+	}
+	return next;
+}
+
+static const char *mtt_check(const struct block *b, const char **param)
+{
+	const struct mtt *m = (const struct mtt *)b;
+	const char *why;
+
+	*param = "mpt_ways";
+	why = assoc_check(1u << m->mpt_sets, m->mpt_ways, m->mpt_policy);
+	if (why)
+		return why;
+	*param = "ways";
+	return assoc_check(1u << m->sets, m->ways, m->policy);
 }
 
 static void mtt_build(struct block *b)
 {
 	struct mtt *m = (struct mtt *)b;
 
-	assoc_build(&m->mpt_tags, b, 1u << m->mpt_sets, m->mpt_ways);
-	assoc_build(&m->mtt_tags, b, 1u << m->sets, m->ways);
-	m->mpt_lines = block_alloc(b, (size_t)m->mpt_ways << m->mpt_sets, sizeof(*m->mpt_lines));
-	m->mtt_lines = block_alloc(b, (size_t)m->ways << m->sets, sizeof(*m->mtt_lines));
-	m->pool = pool_create(b, 1, MPT_SIZE);
+	mtt_table_build(m);
+	m->request = block_alloc(b, m->window, sizeof(*m->request));
+	m->free.slot = block_alloc(b, m->window, sizeof(*m->free.slot));
+	m->looked_up.slot = block_alloc(b, m->window, sizeof(*m->looked_up.slot));
+	for (uint32_t i = 0; i < MTT_CLIENTS; i++)
+		m->order[i].slot = block_alloc(b, m->window, sizeof(*m->order[i].slot));
+	m->miss = block_alloc(b, m->max_misses, sizeof(*m->miss));
+	m->links = block_alloc(b, m->window, sizeof(*m->links));
+	m->pool = pool_create(b, m->max_misses, MPT_SIZE);
 }
 
 static void mtt_reset(struct block *b)
 {
 	struct mtt *m = (struct mtt *)b;
 
-	assoc_reset(&m->mpt_tags);
-	assoc_reset(&m->mtt_tags);
+	mtt_table_reset(m);
+	m->free.head = m->free.n = m->looked_up.head = m->looked_up.n = 0;
+	for (uint32_t i = 0; i < MTT_CLIENTS; i++)
+		m->order[i].head = m->order[i].n = m->in_hand[i] = 0;
+	for (uint32_t i = 0; i < m->window; i++)
+		fifo_put(m, &m->free, i);
+	for (uint32_t i = 0; i < m->max_misses; i++) {
+		m->miss[i].is_used = false;
+		qp_list_init(&m->miss[i].waiting, m->links, m->window);
+	}
+	m->n_active = m->missing = 0;
+	m->next_cyc = 0;
+	m->stalled_ps = TIME_NEVER;
+	m->is_dropping = m->is_walking = false;
 	m->state = MTT_IDLE;
 	m->client = 1; /* so that client 0 has the first turn */
 	m->va_page = 0;
 	m->is_mpt_hit = m->is_mtt_hit = false;
 	m->status = XLATE_OK;
-}
-
-static uint64_t mtt_step(struct block *b)
-{
-	struct mtt *m = (struct mtt *)b;
-
-	switch ((enum mtt_state)m->state) {
-	case MTT_IDLE:
-		return take_request(m);
-	case MTT_LOOKUP:
-		return b->cycle < m->at_cyc ? m->at_cyc : look_up(m);
-	case MTT_FILL:
-		return take_fill(m);
-	case MTT_DROP:
-		return drop_key(m);
-	case MTT_WALK:
-		return b->cycle < m->at_cyc ? m->at_cyc : go_idle(m);
-	}
-	return CYCLE_NEVER;
 }
 
 const struct block_class mtt_class = {
@@ -365,4 +444,5 @@ const struct block_class mtt_class = {
 	.build = mtt_build,
 	.reset = mtt_reset,
 	.step = mtt_step,
+	.check = mtt_check,
 };

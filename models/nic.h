@@ -18,6 +18,7 @@
 #define QPI_NONE UINT32_MAX
 #define CQI_NONE UINT32_MAX
 #define SRQ_NONE UINT32_MAX
+#define CTX_SLOT 512u    /* bytes of host memory for a context */
 #define HDR_TEMPLATE 64u /* Ethernet 14 + IPv6 40 + UDP 8 = 62 */
 
 enum qp_type { QP_RC, QP_UC, QP_UD, QP_XRC };
@@ -75,7 +76,7 @@ struct qp_attr {
 	uint32_t rq_wqe; /* receive ring in WQEs, a power of two */
 	uint32_t rq_stride; /* bytes of a receive WQE: 16 x a power of two */
 	uint32_t max_sge;
-	uint64_t qpc_pa; /* the context's backing store, 256 B */
+	uint64_t qpc_pa; /* the context's backing store: CTX_SLOT for each side, the sender's first */
 	/* packets */
 	uint8_t hdr[HDR_TEMPLATE]; /* all before the BTH, but for lengths and checksum */
 	uint8_t hdr_len;
@@ -108,6 +109,7 @@ struct cq_attr {
 	uint32_t depth;  /* CQEs, a power of two */
 	uint64_t pa;     /* ring, page aligned, in frames of its own */
 	uint64_t dbr_pa; /* dword 0 set_ci, dword 1 arm */
+	uint64_t cqc_pa; /* backing store of the context, CTX_SLOT */
 	uint32_t moderate_count;
 	uint64_t moderate_ps;
 	bool is_event;

@@ -41,7 +41,7 @@ static const char *const lane_names[] = { "1", "2", "4", "8", "16", NULL };
 	X(doorbell) \
 	X(wqe) \
 	X(rq_wqe) \
-	X(dbr) X(qpc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe) X(event)
+	X(dbr) X(qpc) X(cqc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe) X(event)
 
 /* The causes of waiting, in the order of enum tx_cause. */
 #define WAITS(dir, c) \

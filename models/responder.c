@@ -257,6 +257,7 @@ static void fail(struct responder *r, uint32_t qpi)
 	struct rsp_qp *q = &r->qp[qpi];
 
 	q->is_error = true;
+	q->is_flush_stale = q->is_flush_wait;
 	q->is_flushed = q->is_flushed && rsp_attr(r, qpi)->srq != SRQ_NONE;
 	rsp_sr_forget(r, q);
 	rsp_unpark(r, qpi);

@@ -118,6 +118,7 @@ struct rsp_qp {
 	bool is_silent;        /* its receives have no completions */
 	bool is_flushed;       /* no receives are left that were posted before */
 	bool is_flush_wait;    /* the flush asked for the next one */
+	bool is_flush_stale;   /* and was told since then that there may be more */
 	uint8_t recv_syndrome; /* CQE_SYNDROME_* of the next receive that ends with an error */
 	/* packets */
 	uint32_t ctx_head, ctx_tail;

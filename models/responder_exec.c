@@ -382,7 +382,8 @@ void rsp_take_recv(struct responder *r)
 	c = q->ctx_head == RSP_CTX_NONE ? NULL : rsp_first_ctx(r, q);
 	if (!c || c->stage != RSP_RECV) {
 		q->is_flush_wait = false;
-		q->is_flushed = !q->has_recv;
+		q->is_flushed = !q->has_recv && !q->is_flush_stale;
+		q->is_flush_stale = false;
 		rsp_try_flush(r, m->qpi);
 	} else if (q->has_recv) {
 		translate(r, q, c, &opcode_info[c->m.opcode]);

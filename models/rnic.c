@@ -27,6 +27,7 @@ static const struct {
 	{ "requester", "requester" }, { "responder", "responder" }, { "atomic", "atomic" },
 	{ "mtt", "mtt" },	      { "dma_engine", "dma_engine" }, { "pktizer", "pktizer" },
 	{ "tx_port", "tx_port" },     { "mac", "mac" },		    { "rx_parser", "rx_parser" },
+	{ "cqc", "cqc_cache" },
 	{ "cqe_writer", "cqe_writer" }, { "mpt_unit", "mpt_unit" },
 }, host_blocks[] = {
 	{ "workload", "workload" }, { "host_mem", "host_mem" },
@@ -83,6 +84,10 @@ static const struct joint joints[] = {
 	{ "responder", "cqe", "cqe_writer", "rsp", 8 },
 	{ "requester", "error", "responder", "peer_error", 4 },
 	{ "responder", "error", "requester", "peer_error", 4 },
+	{ "cqe_writer", "cqc_req", "cqc", "req", 8 },
+	{ "cqc", "rsp", "cqe_writer", "cqc_rsp", 8 },
+	{ "cqc", "fill", "dma_engine", "req10", 4 },
+	{ "dma_engine", "rsp10", "cqc", "fill_rsp", 4 },
 	{ "doorbell", "arm", "cqe_writer", "arm", 8 },
 	{ "wqe_fetch", "event", "cqe_writer", "async", 4 },
 	/* memory windows */

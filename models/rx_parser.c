@@ -52,8 +52,8 @@ static const struct field rx_parser_fields[] = {
 	PARAM(T, latency, 4, 1, 1024, "cyc", "from the last byte to the dispatch", "declared"),
 	PARAM_BOOL(T, icrc_always, 0, "recompute the ICRC of unaltered packets too", "declared"),
 	PORT_IN(T, pkt, pkt, "packets of the MAC"),
-	PORT_OUT(T, qpc_req, qpc_req, "look-ups of receive contexts"),
-	PORT_IN(T, qpc_rsp, qpc_rsp, "their answers, in order"),
+	PORT_OUT(T, qpc_req, ctx_req, "look-ups of receive contexts"),
+	PORT_IN(T, qpc_rsp, ctx_rsp, "their answers, in order"),
 	PORT_OUT(T, to_responder, rx_pkt, "requests"),
 	PORT_OUT(T, to_requester, rx_pkt, "responses"),
 	STAT(T, packets, "pkt", "packets looked at"),
@@ -202,7 +202,7 @@ static void enqueue(struct rx_parser *r, uint32_t buf, const struct packet_view 
 				  .opcode = v->bth.opcode,
 				  .ack_req = v->bth.ackreq,
 				  .solicited = v->bth.se };
-	qpc_req_push(r->qpc_req, &(struct qpc_req){ .qpi = qpi });
+	ctx_req_push(r->qpc_req, &(struct ctx_req){ .index = qpi });
 }
 
 /* Start on the next packet. */
@@ -248,7 +248,7 @@ static uint64_t dispatch(struct rx_parser *r)
 	const struct packet *p;
 	struct chan *to;
 
-	if (!qpc_rsp_peek(r->qpc_rsp))
+	if (!ctx_rsp_peek(r->qpc_rsp))
 		return CYCLE_NEVER;
 	SIM_CHECK(r->waiting > 0, b);
 	if (b->cycle < e->ready_cyc)

@@ -16,7 +16,6 @@
 #define FIRST_SRQN 0x800u
 #define MAX_QPN 0xfffffeu /* 0xffffff is multicast */
 #define DBR_ALLOC 64u     /* a doorbell record has a cache line of its own */
-#define QPC_BYTES 256u
 #define CQE_BYTES 64u
 #define CQE_EMPTY 0xf1u /* opcode 15, owner 1 */
 
@@ -194,6 +193,7 @@ int verbs_create_cq(struct host *h, const struct verbs_cq *a, uint32_t *cqi)
 		.moderate_ps = a->moderate_ps,
 		.is_event = a->is_event,
 		.dbr_pa = mem_alloc(h->mem, DBR_ALLOC, DBR_ALLOC),
+		.cqc_pa = mem_alloc(h->mem, CTX_SLOT, CTX_SLOT),
 	};
 	cq->pa = mem_alloc(h->mem, (uint64_t)cq->depth * CQE_BYTES, PAGE_4K);
 	for (uint32_t k = 0; k < cq->depth; k++)
@@ -294,7 +294,7 @@ static void alloc_rings(struct host *h, struct qp_attr *q)
 	if (q->rq_wqe)
 		q->rq_pa = mem_alloc(h->mem, (uint64_t)q->rq_wqe * q->rq_stride, PAGE_4K);
 	q->dbr_pa = mem_alloc(h->mem, DBR_ALLOC, DBR_ALLOC);
-	q->qpc_pa = mem_alloc(h->mem, QPC_BYTES, QPC_BYTES);
+	q->qpc_pa = mem_alloc(h->mem, 2 * CTX_SLOT, CTX_SLOT);
 	q->sq_op = x_calloc(q->sq_bb, sizeof(*q->sq_op));
 	q->rq_op = x_calloc(q->rq_wqe ? q->rq_wqe : 1, sizeof(*q->rq_op));
 }

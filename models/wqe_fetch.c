@@ -37,14 +37,14 @@ static const struct field wqe_fetch_fields[] = {
 	      "declared"),
 	PORT_IN(T, fetch, sq_fetch, "orders of the scheduler, one per QP at a time"),
 	PORT_IN(T, rq_req, rq_req, "questions of the responder for receive WQEs"),
-	PORT_IN(T, qpc_rsp, qpc_rsp, "the context of a QP is there"),
+	PORT_IN(T, qpc_rsp, ctx_rsp, "the context of a QP is there"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of the reads, in any order"),
 	PORT_IN(T, srq_cmd, srq_cmd, "limits that the program sets"),
 	PORT_OUT(T, event, async_event, "shared receive queues that fell below their limit"),
 	PORT_OUT(T, fetched, sq_fetched, "what an order brought"),
 	PORT_OUT(T, wqe, wqe, "decoded send WQEs, in order per QP"),
 	PORT_OUT(T, rq_rsp, rq_rsp, "receive WQEs, in order per QP"),
-	PORT_OUT(T, qpc_req, qpc_req, "contexts wanted"),
+	PORT_OUT(T, qpc_req, ctx_req, "contexts wanted"),
 	PORT_OUT(T, dma_req, dma_req, "reads of WQEs and doorbell records"),
 	STAT(T, fetches, "req", "orders of the scheduler"),
 	STAT(T, sq_reads, "req", "DMA reads of send WQEs"),
@@ -115,7 +115,7 @@ static bool take_order(struct wqe_fetch *w)
 		.taken_ps = w->b.now_ps,
 	};
 	w->bf_wqes += m->buf != BUF_NONE;
-	qpc_req_push(w->qpc_req, &(struct qpc_req){ .qpi = m->qpi, .tag = i });
+	ctx_req_push(w->qpc_req, &(struct ctx_req){ .index = m->qpi, .tag = i });
 	chan_pop(w->fetch);
 	w->fetches++;
 	w->in_flight++;
@@ -124,11 +124,11 @@ static bool take_order(struct wqe_fetch *w)
 
 static void take_context(struct wqe_fetch *w)
 {
-	const struct qpc_rsp *m = qpc_rsp_peek(w->qpc_rsp);
+	const struct ctx_rsp *m = ctx_rsp_peek(w->qpc_rsp);
 
 	if (!m)
 		return;
-	SIM_CHECK(m->tag < w->reads && w->slot[m->tag].order.qpi == m->qpi, w);
+	SIM_CHECK(m->tag < w->reads && w->slot[m->tag].order.qpi == m->index, w);
 	w->slot[m->tag].context_ps = w->b.now_ps;
 	qp_list_add(w->slot[m->tag].order.buf != BUF_NONE ? &w->sq_decode : &w->sq_read, m->tag);
 	chan_pop(w->qpc_rsp);

@@ -126,6 +126,12 @@ struct block_class {
 
 	/* Release what build took beyond block_alloc. May be NULL. */
 	void (*destroy)(struct block *b);
+
+	/*
+	 * Parameters, each within its range, that do not go together: NULL, or what is wrong and what
+	 * is allowed, with *param the one to blame. Called before build. May be NULL.
+	 */
+	const char *(*check)(const struct block *b, const char **param);
 };
 
 /* Zeroed memory that lives as long as the net-list; only from build. */

@@ -49,6 +49,20 @@ static struct block *add_instance(struct sim *s, const struct block_class *cls, 
 	return b;
 }
 
+/* Ask the class whether its parameters go together. */
+static bool check_params(struct config *cfg, const char *path, const char *name,
+			 const struct block *b, struct err *e)
+{
+	const char *param = "impl", *why = b->cls->check ? b->cls->check(b, &param) : NULL;
+	const struct setting *set;
+
+	if (!why)
+		return true;
+	set = config_lookup(cfg, path, name, param);
+	return err_set(e, set ? set->file : NULL, set ? set->line : 0, "%s.%s%s%s: %s", path, param,
+		       set ? " = " : "", set ? set->value : "", why);
+}
+
 struct block *netlist_add(struct sim *s, const struct block_class *const *classes, const char *name,
 			  const char *path, struct config *cfg, uint64_t clock_hz, void *env,
 			  struct err *e)
@@ -75,7 +89,8 @@ struct block *netlist_add(struct sim *s, const struct block_class *const *classe
 	b->stall_out = common.stall_out;
 	b->dom = sim_domain(s, b->clock_hz);
 	b->env = env;
-	if (!config_apply(cfg, path, name, cls->fields, b, e))
+	if (!config_apply(cfg, path, name, cls->fields, b, e) ||
+	    !check_params(cfg, path, name, b, e))
 		return NULL;
 	return b;
 }

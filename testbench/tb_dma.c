@@ -52,3 +52,11 @@ void tb_dma_react(struct tb *t, struct tb_port *p, const void *msg)
 		buf_unref(&p->b, r->buf);
 	answer(d, p->b.cycle, &rsp);
 }
+
+void tb_context_react(struct tb *t, struct tb_port *p, const void *msg)
+{
+	const struct ctx_req *r = msg;
+
+	(void)t;
+	tb_send_at(p->arg, p->b.cycle + 1, &(struct ctx_rsp){ .index = r->index, .tag = r->tag });
+}

@@ -24,4 +24,7 @@ struct tb_dma {
  */
 void tb_dma_react(struct tb *t, struct tb_port *p, const void *msg);
 
+/* The tb_react of a sink of ctx_req, a cache that always hits; 'arg' is the source of ctx_rsp. */
+void tb_context_react(struct tb *t, struct tb_port *p, const void *msg);
+
 #endif

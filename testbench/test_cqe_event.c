@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "models/cqe_writer.h"
-#include "testbench/tb.h"
+#include "testbench/tb_dma.h"
 
 extern const struct block_class cqe_writer_class;
 
@@ -82,6 +82,7 @@ static void bench_start(struct bench *e)
 	e->arm = tb_source(&e->t, "arm");
 	e->async = tb_source(&e->t, "async");
 	e->dma_rsp = tb_source(&e->t, "dma_rsp");
+	tb_sink_react(&e->t, "cqc_req", tb_context_react, tb_source(&e->t, "cqc_rsp"));
 	tb_sink_react(&e->t, "dma_req", serve, e);
 	tb_start(&e->t);
 }

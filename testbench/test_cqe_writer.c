@@ -7,7 +7,7 @@
 #include "models/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
-#include "testbench/tb.h"
+#include "testbench/tb_dma.h"
 
 extern const struct block_class cqe_writer_class;
 
@@ -117,6 +117,7 @@ static void bench_start(struct bench *e, const char *const *sets)
 	tb_source(&e->t, "arm");
 	tb_source(&e->t, "async");
 	e->dma_rsp = tb_source(&e->t, "dma_rsp");
+	tb_sink_react(&e->t, "cqc_req", tb_context_react, tb_source(&e->t, "cqc_rsp"));
 	e->dma_req = tb_sink_react(&e->t, "dma_req", serve, e);
 	tb_start(&e->t);
 }
@@ -148,7 +149,7 @@ static void cqe_writer_success_has_mlx5_layout(void)
 	CU_ASSERT_EQUAL(s->byte_cnt, 0x01020304);
 	CU_ASSERT_EQUAL(s->counter, 0xabcd);
 	CU_ASSERT_FALSE(s->solicited);
-	CU_ASSERT_EQUAL(hdr_get(e.ring[1], 48 * 8, 64), 1); /* timestamp: the cycle */
+	CU_ASSERT_EQUAL(hdr_get(e.ring[1], 48 * 8, 64), 4); /* timestamp: the cycle */
 	bench_end(&e);
 }
 

@@ -50,7 +50,7 @@ static void write_inputs(void)
 	write_text("gone.ini", "[scenario]\ntrace = gone.trace\n");
 	write_text("none.ini", "[mtt]\nways = 2\n");
 	write_text("line.ini", "[scenario]\ntrace = ok.trace\n\nthis is not a setting\n");
-	write_text("range.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nways = 1000\n");
+	write_text("range.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nways = 2000000\n");
 	write_text("key.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nwayz = 4\n");
 	write_text("section.ini", "[scenario]\ntrace = ok.trace\n[mtd]\nways = 4\n");
 	write_text("binary.ini", "[scenario]\ntrace = ok.trace\n\001\002\003\n");
@@ -96,7 +96,7 @@ static const struct mistake {
 	{ "run @ok.ini @ok.ini", "one scenario at a time" },
 	{ "run @none.ini", "/none.ini: [scenario] names no trace" },
 	{ "run @line.ini", "/line.ini:4: 'this is not a setting' is neither" },
-	{ "run @range.ini", "/range.ini:4: mtt.ways = 1000 is out of range" },
+	{ "run @range.ini", "/range.ini:4: mtt.ways = 2000000 is out of range" },
 	{ "run @key.ini", "/key.ini:4: unknown key 'wayz' in [mtt]; nearest is 'ways'" },
 	{ "run @section.ini", "/section.ini:4: unknown section [mtd]; nearest is [mtt]" },
 	{ "run @binary.ini", "/binary.ini:3: byte 0x01 is not text" },
@@ -122,8 +122,8 @@ static const struct mistake {
 	{ "run @ok.ini --set nonsense", "'nonsense' is not section.key=value" },
 	{ "run @ok.ini --set =", "'=' is not section.key=value" },
 	{ "run @ok.ini --set mtt.ways=", "'mtt.ways=' is not section.key=value" },
-	{ "run @ok.ini --set mtt.ways=1000",
-	  "mtt.ways = 1000 is out of range; must be a whole number from 1 to" },
+	{ "run @ok.ini --set mtt.ways=2000000",
+	  "mtt.ways = 2000000 is out of range; must be a whole number from 1 to" },
 	{ "run @ok.ini --set mtt.ways=four", "mtt.ways = four must be a whole number" },
 	{ "run @ok.ini --set mtt.wayz=4",
 	  "unknown key 'wayz' in [mtt]; nearest is 'ways'; allowed: " },

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/nic.h"
+#include "models/ctx_cache.h"
 #include "testbench/tb_dma.h"
 
 extern const struct block_class qpc_cache_class;
@@ -61,7 +61,7 @@ static void start(const char *const *sets, uint32_t max_delay)
 static void ask(uint32_t qpi, uint64_t at)
 {
 	e.sent[e.n] = qpi;
-	tb_send_at(e.req, at, &(struct qpc_req){ .qpi = qpi, .tag = 1000 + e.n });
+	tb_send_at(e.req, at, &(struct ctx_req){ .index = qpi, .tag = 1000 + e.n });
 	e.n++;
 }
 
@@ -71,9 +71,9 @@ static unsigned differences(void)
 	unsigned n = e.rsp->n_received != e.n;
 
 	for (uint32_t i = 0; i < e.rsp->n_received && i < e.n; i++) {
-		const struct qpc_rsp *got = tb_got(e.rsp, i);
+		const struct ctx_rsp *got = tb_got(e.rsp, i);
 
-		n += got->qpi != e.sent[i] || got->tag != 1000 + i;
+		n += got->index != e.sent[i] || got->tag != 1000 + i;
 	}
 	return n;
 }
@@ -215,7 +215,84 @@ static void step_order_and_sleeping_are_not_seen(void)
 	}
 }
 
+static uint64_t uses_in_memory(uint32_t qpi)
+{
+	const uint8_t *at = e.mem + (context_pa(qpi) - BASE) + CONTEXT - 8;
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		n = n << 8 | at[i];
+	return n;
+}
+
+/*
+ * Uses that memory and cache together do not know of. A context's uses are counted in its last 8
+ * bytes, which come and go with it.
+ */
+static uint64_t lost_uses(const char *policy, const char *write_back, uint32_t max_delay)
+{
+	uint64_t n = 0;
+	const struct ctx_cache *c;
+
+	start(SETS("qpc_cache.sets=2", "qpc_cache.ways=4", "qpc_cache.write_backs=2", policy,
+		   write_back),
+	      max_delay);
+	for (unsigned i = 0; i < 900; i++)
+		ask((uint32_t)rng_below(&e.rng, i < 300 ? 12 : 40), 0);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(differences(), 0);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "written_back"), e.dma.n_writes);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "evictions") + 8, tb_stat(&e.t, "misses"));
+	c = (const struct ctx_cache *)e.t.dut;
+	for (uint32_t qpi = 0; qpi < QPS; qpi++) {
+		uint32_t line = assoc_find(&c->tags, qpi % 2, qpi);
+
+		if (line == ASSOC_NONE) {
+			n += uses_in_memory(qpi);
+			continue;
+		}
+		for (unsigned i = 0; i < 8; i++)
+			n += (uint64_t)c->bytes[(line + 1) * CONTEXT - 8 + i] << (56 - 8 * i);
+	}
+	tb_end(&e.t);
+	return 900 - n;
+}
+
+static void context_that_is_replaced_is_written_back(void)
+{
+	static const char *const policies[] = { "qpc_cache.policy=lru", "qpc_cache.policy=random",
+						"qpc_cache.policy=plru" };
+
+	for (unsigned i = 0; i < ARRAY_LEN(policies); i++)
+		for (uint32_t delay = 0; delay < 40; delay += 13)
+			CU_ASSERT_EQUAL(lost_uses(policies[i], "qpc_cache.write_back=on", delay),
+					0);
+}
+
+static void write_back_that_is_lost_is_noticed(void)
+{
+	CU_ASSERT(lost_uses("qpc_cache.policy=lru", "qpc_cache.write_back=off", 0) > 0);
+	start(SETS("qpc_cache.sets=1", "qpc_cache.ways=1"), 0);
+	ask(1, 0);
+	ask(2, 100);
+	ask(1, 200);
+	ask(3, 300);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(uses_in_memory(1), 2);
+	CU_ASSERT_EQUAL(uses_in_memory(2), 1);
+	tb_end(&e.t);
+	start(SETS("qpc_cache.sets=1", "qpc_cache.ways=1", "qpc_cache.write_back=off"), 0);
+	ask(1, 0);
+	ask(2, 100);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(uses_in_memory(1), 0);
+	CU_ASSERT_EQUAL(e.dma.n_writes, 0);
+	tb_end(&e.t);
+}
+
 CU_TestInfo test_qpc_cache_tests[] = {
+	{ "context_that_is_replaced_is_written_back", context_that_is_replaced_is_written_back },
+	{ "write_back_that_is_lost_is_noticed", write_back_that_is_lost_is_noticed },
 	{ "random_requests_are_answered_in_order", random_requests_are_answered_in_order },
 	{ "miss_reads_the_whole_context_of_its_qp", miss_reads_the_whole_context_of_its_qp },
 	{ "cache_replaces_as_an_exact_lru_list_does", cache_replaces_as_an_exact_lru_list_does },

@@ -22,11 +22,11 @@ struct bench {
 static void answer(struct tb *t, struct tb_port *p, const void *msg)
 {
 	struct bench *b = p->arg;
-	const struct qpc_req *q = msg;
+	const struct ctx_req *q = msg;
 
 	(void)t;
 	tb_send_at(b->qpc_rsp, p->b.cycle + b->lookup_cyc,
-		   &(struct qpc_rsp){ .qpi = q->qpi, .tag = q->tag });
+		   &(struct ctx_rsp){ .index = q->index, .tag = q->tag });
 }
 
 static void bench_start(struct bench *b, const char *const *sets, enum encap encap,

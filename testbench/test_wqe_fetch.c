@@ -217,11 +217,11 @@ static void on_wqe(struct tb *t, struct tb_port *p, const void *msg)
 static void on_qpc_req(struct tb *t, struct tb_port *p, const void *msg)
 {
 	struct bench *e = p->arg;
-	const struct qpc_req *m = msg;
+	const struct ctx_req *m = msg;
 
 	(void)t;
 	tb_send_at(e->qpc_rsp, p->b.cycle + 1 + rng_below(&e->qpc_rng, 10),
-		   &(struct qpc_rsp){ .qpi = m->qpi, .tag = m->tag });
+		   &(struct ctx_rsp){ .index = m->index, .tag = m->tag });
 }
 
 /* ---- receive queues ---- */

@@ -43,17 +43,62 @@ private:
 	}
 	void on_push(const rtl::port &p, void *msg) override
 	{
-		if (p.chan == m->fill)
-			static_cast<struct dma_req *>(msg)->buf = m->fill_buf = pool_alloc(m->pool);
+		if (p.chan != m->fill)
+			return;
+		static_cast<struct dma_req *>(msg)->buf = m->fill_buf = pool_alloc(m->pool);
+		m->fill_ps = b->now_ps;
 	}
 	void on_pop(const rtl::port &p) override
 	{
-		if (p.chan == m->fill_rsp)
-			buf_unref(b, m->fill_buf);
+		if (p.chan != m->fill_rsp)
+			return;
+		buf_unref(b, m->fill_buf);
+		m->miss_ps += b->now_ps - m->fill_ps;
 	}
 };
 
 using entry = rtl::entry<struct mtt, mtt_rtl>;
+
+/* The Verilog is the open RNIC: one request at a time, true LRU, lines of one entry. */
+const char *check(const struct block *b, const char **param)
+{
+	const auto *m = reinterpret_cast<const struct mtt *>(b);
+	const struct {
+		const char *param;
+		uint64_t value, allowed;
+		const char *why;
+	} fixed[] = {
+		{ "window", m->window, 1, "allowed with impl = rtl: 1" },
+		{ "issue_cyc", m->issue_cyc, 1, "allowed with impl = rtl: 1" },
+		{ "line", m->line, 0, "allowed with impl = rtl: 8" },
+		{ "mpt_entry", m->mpt_entry, MPT_SIZE, "allowed with impl = rtl: 64" },
+		{ "policy", m->policy, ASSOC_LRU, "allowed with impl = rtl: lru" },
+		{ "mpt_policy", m->mpt_policy, ASSOC_LRU, "allowed with impl = rtl: lru" },
+	};
+	const struct {
+		const char *param;
+		uint64_t value, max;
+		const char *why;
+	} bounded[] = {
+		{ "ways", m->ways, MTT_RTL_WAYS, "allowed with impl = rtl: up to 4" },
+		{ "mpt_ways", m->mpt_ways, MTT_RTL_WAYS, "allowed with impl = rtl: up to 4" },
+		{ "sets", m->sets, MTT_RTL_SETS_LOG, "allowed with impl = rtl: up to 16384" },
+		{ "mpt_sets", m->mpt_sets, MTT_RTL_MPT_SETS_LOG,
+		  "allowed with impl = rtl: up to 4096" },
+	};
+
+	for (const auto &f : fixed)
+		if (f.value != f.allowed) {
+			*param = f.param;
+			return f.why;
+		}
+	for (const auto &f : bounded)
+		if (f.value > f.max) {
+			*param = f.param;
+			return f.why;
+		}
+	return nullptr;
+}
 
 } // namespace
 
@@ -67,4 +112,5 @@ extern "C" const struct block_class mtt_rtl_class = {
 	entry::reset,
 	entry::step,
 	entry::destroy,
+	check,
 };

@@ -4,7 +4,8 @@
  *
  * A module has, for each row of the block's table: <port>_valid_i/_ready_o/_data_i or
  * _valid_o/_ready_i/_data_o, <parameter>_i, <statistic>_o and <signal>_o; besides clk_i, rst_ni
- * and idle_o. An output port may have <port>_wait_o: "I hold something back until this port is
+ * and idle_o. A parameter without a pin is one that the module has no choice in (the class's check()
+ * refuses other values), a statistic without one stays what the wrapper makes it. An output port may have <port>_wait_o: "I hold something back until this port is
  * ready". The wrapper lists the pins (add) and says what is special (before_eval, on_push,
  * on_pop); widths come from models/msg.def.
  *
@@ -273,11 +274,13 @@ private:
 
 		switch (f->kind) {
 		case FIELD_PARAM:
-			pin_set(need(std::string(f->name) + "_i"), field_get(b, f));
+			if (const pin *p = find(std::string(f->name) + "_i"))
+				pin_set(p, field_get(b, f));
 			break;
 		case FIELD_STAT:
 		case FIELD_SIGNAL:
-			values.push_back({ f, need(std::string(f->name) + "_o") });
+			if (const pin *p = find(std::string(f->name) + "_o"))
+				values.push_back({ f, p });
 			break;
 		case FIELD_IN:
 		case FIELD_OUT:
