@@ -40,6 +40,8 @@ static const struct field requester_fields[] = {
 	      "declared: covers 100 Gbit/s x 20 us at 512 B; rxe has 128"),
 	PARAM(T, burst, 4, 1, 4096, "pkt", "packets of one message before the next QP's turn",
 	      "declared"),
+	PARAM_BOOL(T, strict, 0, "jobs of QPs of a higher priority (prio) always go first",
+		   "declared: off, one class of service"),
 	PARAM(T, writes, 64, 2, 4096, "req", "writes of response data under way", "declared"),
 	PARAM(T, units, 1, 1, 64, "unit", "processing units, of each direction", "declared"),
 	PARAM(T, job_cyc, 1, 1, 65536, "cyc", "cycles of a unit for a job: a small message",
@@ -175,7 +177,9 @@ static void requester_reset(struct block *b)
 		if (r->qp[i].sacked)
 			memset(r->qp[i].sacked, 0, (r->sr_mask + 1) / 8);
 	}
-	qp_list_init(&r->ready, r->ready_links, nic->n_qp);
+	/* a QP is on one at most: they share their links */
+	for (uint32_t i = 0; i < REQ_PRIOS; i++)
+		qp_list_init(&r->ready[i], r->ready_links, nic->n_qp);
 	qp_list_init(&r->retire, r->retire_links, nic->n_qp);
 	qp_list_init(&r->react, r->react_links, nic->n_qp);
 	r->scatter = (struct req_scatter){ 0 };
@@ -339,7 +343,6 @@ static uint64_t requester_step(struct block *b)
 	next = min_u64(next, req_cache_step(r));
 	if (is_idle && r->retire.n) /* a datagram that is done without being sent */
 		next = b->cycle + 1;
-	r->n_ready = r->ready.n;
 	next = min_u64(next, req_pace_step(r));
 	return min_u64(next, req_timer_step(r)); /* with those that this step started */
 }

@@ -23,6 +23,7 @@
 
 #define REQ_TIMER_LISTS 64u /* 1..31: ACK times, enum req_rto; 32..63: RNR timer codes */
 #define REQ_RNR_LIST 32u
+#define REQ_PRIOS 8u
 #define REQ_NO_TIMER 0xffu
 
 /* A READ asks for at most 2^22 packets at a time, so that PSNs in flight stay comparable. */
@@ -130,15 +131,16 @@ struct requester {
 	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc, wqe_cache;
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
-	bool credits;
+	bool credits, strict;
 	/* ports */
 	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd;
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
-	struct qp_list ready;  /* QPs that can send */
-	struct qp_list retire; /* QPs whose oldest WQE is finished */
-	struct qp_list react;  /* QPs with a NAK that is not acted on yet */
+	struct qp_list ready[REQ_PRIOS]; /* QPs that can send, by priority; all on the first
+					    unless 'strict' */
+	struct qp_list retire;           /* QPs whose oldest WQE is finished */
+	struct qp_list react;            /* QPs with a NAK that is not acted on yet */
 	uint32_t *ready_links, *retire_links, *react_links;
 	uint32_t flight;  /* packets of a QP in flight: the smallest of the limits */
 	uint32_t sr_mask; /* bits of a map of packets, less 1 */
@@ -310,9 +312,9 @@ void req_enter_error(struct requester *r, uint32_t qpi);
 /* ---- requester_local.c: binds and invalidations of this side ---- */
 
 /*
- * Hand the local operation of the QP whose turn it is to the mpt_unit. Returns when to run again.
+ * Hand the local operation of QP 'qpi' to the mpt_unit. False when the port refused.
  */
-uint64_t req_send_local(struct requester *r);
+bool req_send_local(struct requester *r, uint32_t qpi);
 
 void req_take_mpt_rsp(struct requester *r);
 

@@ -8,14 +8,15 @@
  */
 #include "models/requester.h"
 
-uint64_t req_send_local(struct requester *r)
+bool req_send_local(struct requester *r, uint32_t qpi)
 {
-	uint32_t qpi = r->ready.head;
 	struct req_qp *q = &r->qp[qpi];
 	struct req_wqe *w = req_wqe(q, q->send);
 
-	if (!chan_can_push(r->mpt_op))
-		return chan_stall(r->mpt_op);
+	if (!chan_can_push(r->mpt_op)) {
+		chan_stall(r->mpt_op);
+		return false;
+	}
 	mpt_op_push(r->mpt_op, &(struct mpt_op){ .va = w->w.raddr,
 						 .len = w->w.swap_add,
 						 .key = w->w.imm,
@@ -27,8 +28,7 @@ uint64_t req_send_local(struct requester *r)
 						 .is_bind = w->w.opcode == MLX5_OPCODE_BIND_MW });
 	w->n_dma++; /* keeps the WQE until the answer */
 	q->is_local_busy = true;
-	qp_list_take(&r->ready);
-	return r->ready.n ? r->b.cycle + 1 : CYCLE_NEVER;
+	return true;
 }
 
 void req_take_mpt_rsp(struct requester *r)

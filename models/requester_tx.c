@@ -73,8 +73,12 @@ static bool can_send(const struct requester *r, uint32_t qpi)
 
 void req_kick(struct requester *r, uint32_t qpi)
 {
-	if (can_send(r, qpi))
-		qp_list_add(&r->ready, qpi);
+	struct qp_list *l = &r->ready[r->strict ? req_attr(r, qpi)->prio % REQ_PRIOS : 0];
+
+	if (!can_send(r, qpi) || qp_list_has(l, qpi))
+		return;
+	qp_list_add(l, qpi);
+	r->n_ready++;
 }
 
 /* A message's first packet goes out for the first time: it gets its PSNs. */
@@ -247,40 +251,40 @@ static bool is_resend(const struct requester *r, uint32_t qpi)
 	return r->recovery == RECOVERY_SR && req_sr_has_hole(r, &r->qp[qpi]);
 }
 
-/*
- * The WQE that is to be sent is not in the NIC: its queue's turn comes when it was read, or in
- * place when no read can be started.
- */
+/* The WQE that is to be sent is not in the NIC, and is being read or will be. */
 static bool is_displaced(struct requester *r, uint32_t qpi)
 {
-	const struct req_qp *q = &r->qp[qpi];
-
-	if (is_resend(r, qpi) || req_cache_has(r, qpi, q->send))
-		return false;
-	if (req_wqe(q, q->send)->is_refetching)
-		qp_list_take(&r->ready);
-	return true;
+	return !is_resend(r, qpi) && !req_cache_has(r, qpi, r->qp[qpi].send);
 }
 
-uint64_t req_send(struct requester *r)
+static void take_ready(struct requester *r, struct qp_list *l)
 {
-	uint32_t qpi;
+	qp_list_take(l);
+	r->n_ready--;
+}
 
-	while (r->ready.n && !can_send(r, r->ready.head))
-		qp_list_take(&r->ready);
-	if (!r->ready.n)
-		return CYCLE_NEVER;
-	if (is_local_next(&r->qp[r->ready.head]))
-		return req_send_local(r);
-	if (is_displaced(r, r->ready.head))
-		return r->ready.n ? r->b.cycle + 1 : CYCLE_NEVER;
-	if (!engine_is_free(&r->tx_engine, r->b.cycle, r->units))
-		return engine_free_cyc(&r->tx_engine, r->units);
-	if (!chan_can_push(r->job))
-		return chan_stall(r->job);
+/* The list whose head is to send, or NULL. Those that cannot any more are dropped on the way. */
+static struct qp_list *first_ready(struct requester *r)
+{
+	for (uint32_t i = r->strict ? REQ_PRIOS : 1; i-- > 0 && r->n_ready;) {
+		struct qp_list *l = &r->ready[i];
+
+		while (l->n && !can_send(r, l->head))
+			take_ready(r, l);
+		if (l->n)
+			return l;
+	}
+	return NULL;
+}
+
+/* One job of the QP at the head of 'l'; a port has room and a unit is free. */
+static void send_one(struct requester *r, struct qp_list *l)
+{
+	uint32_t qpi = l->head;
+
 	engine_start(&r->tx_engine, r->b.cycle, r->units, r->job_cyc);
 	r->tx_busy_ps = engine_busy_ps(&r->tx_engine, &r->b, r->units);
-	qpi = qp_list_take(&r->ready);
+	take_ready(r, l);
 	if (is_resend(r, qpi)) {
 		resend_job(r, qpi);
 	} else {
@@ -288,8 +292,33 @@ uint64_t req_send(struct requester *r)
 		send_job(r, qpi);
 	}
 	req_kick(r, qpi);
-	return r->ready.n ? max_u64(engine_free_cyc(&r->tx_engine, r->units), r->b.cycle + 1)
-			  : CYCLE_NEVER;
+}
+
+uint64_t req_send(struct requester *r)
+{
+	struct qp_list *l = first_ready(r);
+	uint64_t next = r->b.cycle + 1;
+
+	if (!l)
+		return CYCLE_NEVER;
+	if (is_local_next(&r->qp[l->head])) {
+		if (!req_send_local(r, l->head))
+			return CYCLE_NEVER;
+		take_ready(r, l);
+	} else if (is_displaced(r, l->head)) {
+		/* its turn comes when the WQE was read; in place when no read can be started */
+		if (!req_wqe(&r->qp[l->head], r->qp[l->head].send)->is_refetching)
+			return CYCLE_NEVER;
+		take_ready(r, l);
+	} else {
+		if (!engine_is_free(&r->tx_engine, r->b.cycle, r->units))
+			return engine_free_cyc(&r->tx_engine, r->units);
+		if (!chan_can_push(r->job))
+			return chan_stall(r->job);
+		send_one(r, l);
+		next = max_u64(next, engine_free_cyc(&r->tx_engine, r->units));
+	}
+	return r->n_ready ? next : CYCLE_NEVER;
 }
 
 void req_go_back(struct requester *r, uint32_t qpi)

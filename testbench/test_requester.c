@@ -69,6 +69,37 @@ static void requester_long_message_goes_in_bursts(void)
 	tbr_end(&e);
 }
 
+/* QP 1 posts behind QP 0 with a higher priority; jobs of QP 0 before the last one of QP 1. */
+static uint32_t jobs_before_urgent(const char *strict)
+{
+	uint32_t n = 0, before = 0;
+
+	tbr_init(&e);
+	e.qp[0].prio = 2;
+	e.qp[1].prio = 5;
+	tbr_start(&e, (const char *[]){ strict, "requester.burst=1", NULL });
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 40 * TBR_MTU, 0);
+	tbr_post(&e, 1, MLX5_OPCODE_RDMA_WRITE, 40 * TBR_MTU, 0);
+	tbr_settle(&e);
+	CU_ASSERT_EQUAL(e.job->n_received, 80);
+	for (uint32_t i = 0; i < e.job->n_received; i++) {
+		n += tbr_job(&e, i)->qpi == 0;
+		if (tbr_job(&e, i)->qpi == 1)
+			before = n;
+	}
+	tbr_ack(&e, 0, 0, 139, ACK_31, 1);
+	tbr_ack(&e, 0, 1, 139, ACK_31, 1);
+	tbr_settle(&e);
+	tbr_end(&e);
+	return before;
+}
+
+static void requester_strict_priority_goes_first(void)
+{
+	CU_ASSERT(jobs_before_urgent("requester.strict=on") < 5);
+	CU_ASSERT(jobs_before_urgent("requester.strict=off") > 35);
+}
+
 static void requester_psn_wraps_at_24_bits(void)
 {
 	tbr_init(&e);
@@ -350,6 +381,7 @@ static void requester_protection_faults_end_the_qp(void)
 
 CU_TestInfo test_requester_tests[] = {
 	{ "long message goes in bursts", requester_long_message_goes_in_bursts },
+	{ "strict priority goes first", requester_strict_priority_goes_first },
 	{ "PSN wraps at 24 bits", requester_psn_wraps_at_24_bits },
 	{ "QPs take turns by burst", requester_qps_take_turns_by_burst },
 	{ "window holds packets back", requester_window_holds_packets_back },
