@@ -99,6 +99,7 @@ static const struct knob knobs[] = {
 	KNOB("workload.cores", NULL, "2", "3", "7"),
 	KNOB("doorbell.bf_buffers", NULL, "0", "1", "2"),
 	KNOB("qp_sched.strict", NULL, "on"),
+	KNOB("requester.strict", NULL, "on"),
 	KNOB("requester.wqe_cache", NULL, "1", "2", "5", "64"),
 	KNOB("requester.units", NULL, "2", "5"),
 	KNOB("requester.job_cyc", NULL, "3", "50"),
