@@ -8,8 +8,8 @@
  * sees the value written.
  *
  * Modelled: 'parallel' operations under way (units), a lock on the 8 bytes, or on all words that
- * share it, from the start of the read until the write is posted; an operation that finds its address locked waits in its slot, in order of
- * arrival. Addresses are virtual and a host has one address space, so the lock needs no key. A
+ * share it, from the start of the read until the write is posted; an operation that finds its
+ * address locked waits in its slot, in order of arrival. Addresses are virtual and a host has one address space, so the lock needs no key. A
  * compare that fails writes nothing. Memory is little-endian, operands are numbers. Atomicity is
  * against this NIC only (IBV_ATOMIC_HCA); the keys were checked by the responder, and are checked
  * again by the transfers. Not modelled: PCIe AtomicOp requests, masked and extended atomics.

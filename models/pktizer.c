@@ -6,10 +6,9 @@
  * write headers, fetch payload by DMA into the packet buffer and hand whole packets, in order, to
  * the port. Each has 'inflight' packets under construction, to hide the latency of payload reads.
  *
-
- * Modelled: a packet costs one of its engine's 'units' 'hdr_cyc' cycles, inline bytes one cycle for each 'width'; a
- * piece of a data segment is a DMA read, one a cycle for both engines; the output moves 'width'
- * bytes a cycle and takes packets of the engines in turn. Passing over data segments to a job's
+ * Modelled: a packet costs one of its engine's 'units' 'hdr_cyc' cycles, inline bytes one cycle for
+ * each 'width'; a piece of a data segment is a DMA read, one a cycle for both engines; the output
+ * moves 'width' bytes a cycle and takes packets of the engines in turn. Passing over data segments to a job's
  * first byte costs a cycle for 'width' bytes of them. Each engine has packet buffers of its own, so
  * requests that wait for the peer to answer never keep responses from being sent.
  * A payload that cannot be read ends its job there and then (job_done with the status).
@@ -17,64 +16,7 @@
  *
  * IBTA vol. 1, 9.7; AckReq: 9.7.5.1.2. Rate 'width' x clock; latency: payload read and 2 cycles.
  */
-#include "models/engine.h"
-#include "models/pktizer.h"
-#include "models/wqe.h"
-#include "sim/pool.h"
-
-enum { REQ, RSP, ENGINES };
-#define MAX_FLIGHT 256u
-#define NO_JOB 0u
-
-/* A packet under construction. */
-struct pkt_slot {
-	uint32_t buf;
-	uint32_t job;      /* sequence number of its job in the engine */
-	uint32_t tag, qpi; /* of the job */
-	uint32_t op;       /* row to mark with PAYLOAD, or OP_NONE */
-	uint32_t reads;    /* outstanding */
-	uint32_t len;      /* payload bytes */
-	bool is_formed;    /* all reads are issued */
-	bool is_run_last;
-	uint8_t status;
-};
-
-struct engine {
-	struct tx_job job;
-	bool has_job, is_forming;
-	uint32_t seq;          /* of 'job', from 1 */
-	uint32_t failed;       /* job whose packets are dropped, or NO_JOB */
-	uint32_t off, n_pkt;   /* of the job: payload bytes and packets formed */
-	uint32_t left;         /* payload bytes of the packet being formed not asked for yet */
-	uint32_t to;           /* where they go in its buffer */
-	uint32_t seg, seg_pos; /* data segment and byte in it that come next */
-	uint64_t free_cyc;     /* the engine is busy until then */
-	struct engine_rate headers;
-	struct pkt_slot slot[MAX_FLIGHT];
-	uint32_t first, n, n_whole; /* ring of slots; n_whole from the first on have all bytes */
-	uint32_t bytes;             /* payload of the packets in the ring */
-	struct pool *pool;
-};
-
-struct pktizer {
-	struct block b;
-	/* parameters */
-	uint32_t width, inflight, inflight_b, hdr_cyc, units, req_packets, rsp_packets,
-		ack_req_every;
-	bool mig_req, read_ack_req;
-	/* ports */
-	struct chan *req_job, *rsp_job, *dma_rsp, *req_done, *rsp_done, *dma_req, *pkt;
-	/* state */
-	struct engine engine[ENGINES];
-	uint32_t *no_ack;   /* by QP: packets since the last one with AckReq */
-	uint32_t *next_psn; /* by QP: behind the last job */
-	uint64_t out_free_cyc;
-	bool is_rsp_form_turn, is_rsp_emit_turn;
-	uint32_t req_flight, rsp_flight;
-	/* statistics */
-	uint64_t req_busy_ps, rsp_busy_ps;
-	uint64_t jobs, packets, payload_bytes, reads, retry_packets, failed_jobs, busy_ps;
-};
+#include "models/pktizer_engine.h"
 
 #define T struct pktizer
 static const struct field pktizer_fields[] = {
@@ -121,20 +63,15 @@ static const struct field pktizer_fields[] = {
 };
 #undef T
 
-static const struct nic *nic_of(const struct pktizer *z)
-{
-	return z->b.env;
-}
-
 static void pktizer_build(struct block *b)
 {
 	struct pktizer *z = (struct pktizer *)b;
-	size_t n = nic_of(z)->n_qp ? nic_of(z)->n_qp : 1;
+	size_t n = pktizer_nic(z)->n_qp ? pktizer_nic(z)->n_qp : 1;
 	uint32_t mtu = 256;
 
-	for (uint32_t i = 0; i < nic_of(z)->n_qp; i++)
-		if (nic_of(z)->qp[i].mtu > mtu)
-			mtu = nic_of(z)->qp[i].mtu;
+	for (uint32_t i = 0; i < pktizer_nic(z)->n_qp; i++)
+		if (pktizer_nic(z)->qp[i].mtu > mtu)
+			mtu = pktizer_nic(z)->qp[i].mtu;
 	z->engine[REQ].pool = pool_create(b, z->req_packets, packet_buf_size(mtu));
 	z->engine[RSP].pool = pool_create(b, z->rsp_packets, packet_buf_size(mtu));
 	z->no_ack = block_alloc(b, n, sizeof(uint32_t));
@@ -145,7 +82,7 @@ static void pktizer_reset(struct block *b)
 {
 	struct pktizer *z = (struct pktizer *)b;
 
-	for (uint32_t i = 0; i < nic_of(z)->n_qp; i++) {
+	for (uint32_t i = 0; i < pktizer_nic(z)->n_qp; i++) {
 		z->no_ack[i] = 0;
 		z->next_psn[i] = UINT32_MAX;
 	}
@@ -156,227 +93,9 @@ static void pktizer_reset(struct block *b)
 	z->req_flight = z->rsp_flight = 0;
 }
 
-static struct pkt_slot *slot_at(struct pktizer *z, struct engine *e, uint32_t i)
-{
-	return &e->slot[(e->first + i) % z->inflight];
-}
-
-static struct wqe_seg segment(const struct pktizer *z, const struct tx_job *j, uint32_t i)
-{
-	const uint8_t *wqe = buf_data(z->b.sim, j->buf);
-
-	SIM_CHECK(i < j->n_sge, z);
-	return wqe_seg_at(wqe + j->seg_off + (size_t)i * WQE_SEG);
-}
-
-/* ---- forming packets ---- */
-
-/* Set (seg, seg_pos) to the job's first byte. Returns the cycles it takes. */
-static uint64_t find_first_byte(const struct pktizer *z, struct engine *e)
-{
-	const struct tx_job *j = &e->job;
-
-	e->seg = 0;
-	e->seg_pos = j->msg_off;
-	if (!pktizer_has_payload(j->kind) || j->kind == JOB_READ_RSP || j->is_inline || !j->len)
-		return 0;
-	while (segment(z, j, e->seg).len <= e->seg_pos)
-		e->seg_pos -= segment(z, j, e->seg++).len;
-	return (uint64_t)e->seg * WQE_SEG / z->width;
-}
-
-static bool take_job(struct pktizer *z, struct engine *e, struct chan *jobs)
-{
-	const struct tx_job *j = tx_job_peek(jobs);
-
-	if (!j)
-		return false;
-	SIM_CHECK(j->is_last || j->len % nic_of(z)->qp[j->qpi].mtu == 0, z);
-	e->job = *j;
-	e->has_job = true;
-	e->is_forming = false;
-	e->seq = e->seq == UINT32_MAX ? 1 : e->seq + 1;
-	e->off = e->n_pkt = 0;
-	e->free_cyc = max_u64(e->free_cyc, z->b.cycle + find_first_byte(z, e));
-	z->jobs++;
-	chan_pop(jobs);
-	return true;
-}
-
-static void end_job(struct pktizer *z, struct engine *e)
-{
-	if (e->job.buf != BUF_NONE)
-		buf_unref(&z->b, e->job.buf);
-	e->has_job = e->is_forming = false;
-}
-
-/* Observation: rows and marks of the packet just begun. */
-static void set_marks(struct pktizer *z, struct engine *e, struct packet *p, struct pkt_slot *s,
-		      const struct pkt_place *at)
-{
-	const struct tx_job *j = &e->job;
-	bool is_response = e == &z->engine[RSP];
-
-	*(is_response ? &p->rsp_op : &p->op) = j->op;
-	/* A retry's pass begins where the job does not follow the QP's last one. */
-	p->is_msg_first =
-		e->n_pkt == 0 && (j->is_first || (j->is_retry && j->psn != z->next_psn[j->qpi]));
-	p->is_msg_last = at->is_last;
-	if (at->is_last && !is_response && !j->is_retry && !j->is_inline && at->len)
-		s->op = j->op;
-	if (!is_response)
-		z->next_psn[j->qpi] = (at->psn + 1) & PSN_MASK;
-}
-
-/* Start the next packet of the job: buffer, headers, inline payload. */
-static void begin_packet(struct pktizer *z, struct engine *e)
-{
-	const struct tx_job *j = &e->job;
-	const struct qp_attr *qp = &nic_of(z)->qp[j->qpi];
-	struct pkt_place at = pktizer_place(j, e->off, e->n_pkt, qp->mtu);
-	const uint8_t *wqe = j->buf != BUF_NONE ? buf_data(z->b.sim, j->buf) : NULL;
-	struct pkt_slot *s = slot_at(z, e, e->n++);
-	struct packet *p;
-	bool ack_req;
-
-	*s = (struct pkt_slot){ .buf = pool_alloc(e->pool),
-				.job = e->seq,
-				.tag = j->tag,
-				.qpi = j->qpi,
-				.is_run_last = at.is_run_last };
-	p = buf_data(z->b.sim, s->buf);
-	ack_req = pktizer_ack_req(j, &at, qp->type, z->ack_req_every, z->read_ack_req,
-				  &z->no_ack[j->qpi]);
-	pktizer_headers(p, nic_of(z), qp, j, &at, wqe, z->mig_req, ack_req);
-	set_marks(z, e, p, s, &at);
-	e->to = packet_payload_off(p);
-	e->left = at.len;
-	engine_start(&e->headers, z->b.cycle, z->units, z->hdr_cyc);
-	e->free_cyc = max_u64(engine_free_cyc(&e->headers, z->units), z->b.cycle + 1);
-	*(e == &z->engine[RSP] ? &z->rsp_busy_ps : &z->req_busy_ps) =
-		engine_busy_ps(&e->headers, &z->b, z->units);
-	if (j->is_inline && at.len) {
-		SIM_CHECK(wqe != NULL, z);
-		memcpy(packet_payload(p), wqe + j->seg_off + j->msg_off + e->off, at.len);
-		e->free_cyc = max_u64(e->free_cyc, z->b.cycle + ceil_div(at.len, z->width));
-		e->left = 0;
-	}
-	packet_add_payload(p, at.len);
-	e->off += at.len;
-	e->n_pkt++;
-	e->is_forming = true;
-	s->len = at.len;
-	e->bytes += at.len;
-	z->payload_bytes += at.len;
-	z->retry_packets += j->is_retry;
-}
-
-/* Issue one read for the packet being formed: up to the end of the data segment. */
-static void read_piece(struct pktizer *z, struct engine *e)
-{
-	const struct tx_job *j = &e->job;
-	struct pkt_slot *s = slot_at(z, e, e->n - 1);
-	struct dma_req r = {
-		.addr = j->raddr + (e->off - e->left),
-		.key = j->rkey,
-		.len = e->left,
-		.buf = s->buf,
-		.off = e->to,
-		.tag = (uint32_t)(e - z->engine) * MAX_FLIGHT + (uint32_t)(s - e->slot),
-		.pd = nic_of(z)->qp[j->qpi].pd,
-		.access = ACCESS_REMOTE_READ,
-		.cls = DMA_PAYLOAD_READ,
-		.op = OP_NONE,
-	};
-
-	if (e == &z->engine[REQ]) {
-		struct wqe_seg g = segment(z, j, e->seg);
-
-		r.addr = g.addr + e->seg_pos;
-		r.key = g.lkey;
-		r.len = (uint32_t)min_u64(e->left, g.len - e->seg_pos);
-		r.access = 0;
-		r.op = j->is_retry ? OP_NONE : j->op;
-		e->seg_pos += r.len;
-		/* Behind the job's last byte no segment need follow. */
-		while ((e->left > r.len || e->off < j->len) &&
-		       segment(z, j, e->seg).len == e->seg_pos) {
-			e->seg++;
-			e->seg_pos = 0;
-		}
-	}
-	dma_req_push(z->dma_req, &r);
-	e->left -= r.len;
-	e->to += r.len;
-	s->reads++;
-	z->reads++;
-}
-
-/* Packets from the first on whose bytes are all there: the message's last byte marks PAYLOAD. */
-static void count_whole(struct pktizer *z, struct engine *e)
-{
-	while (e->n_whole < e->n) {
-		const struct pkt_slot *s = slot_at(z, e, e->n_whole);
-
-		if (!s->is_formed || s->reads)
-			return;
-		oplog_mark_once(nic_of(z)->oplog, s->op, OP_PAYLOAD, z->b.now_ps);
-		e->n_whole++;
-	}
-}
-
-/* The packet being formed has all its reads out and its time is over. */
-static void end_packet(struct pktizer *z, struct engine *e)
-{
-	struct pkt_slot *s = slot_at(z, e, e->n - 1);
-
-	s->is_formed = true;
-	e->is_forming = false;
-	if (s->is_run_last)
-		end_job(z, e);
-	count_whole(z, e);
-}
-
-/*
- * One cycle of an engine. 'may_read': the port for reads was not used in this cycle. Returns when
- * to look again; CYCLE_NEVER when there is no job, or a port, the pool or the ring refused.
- */
-static uint64_t form(struct pktizer *z, struct engine *e, struct chan *jobs, bool *may_read)
-{
-	uint64_t now = z->b.cycle;
-
-	if (!e->has_job && !take_job(z, e, jobs))
-		return CYCLE_NEVER;
-	if (!e->is_forming) {
-		if (now < e->free_cyc)
-			return e->free_cyc;
-		if (e->n == z->inflight || e->bytes >= z->inflight_b)
-			return CYCLE_NEVER; /* emit() goes first and makes room */
-		if (!pool_can_alloc(e->pool))
-			return pool_stall(e->pool);
-		begin_packet(z, e);
-	}
-	if (e->left) {
-		if (!*may_read)
-			return now + 1;
-		if (!chan_can_push(z->dma_req))
-			return chan_stall(z->dma_req);
-		read_piece(z, e);
-		*may_read = false;
-	}
-	if (e->left)
-		return now + 1;
-	if (now + 1 < e->free_cyc)
-		return e->free_cyc - 1;
-	end_packet(z, e);
-	return max_u64(e->free_cyc, now + 1);
-}
-
-/* ---- handing packets on ---- */
-
 static void drop_first(struct pktizer *z, struct engine *e)
 {
-	e->bytes -= slot_at(z, e, 0)->len;
+	e->bytes -= pktizer_slot(z, e, 0)->len;
 	e->first = (e->first + 1) % z->inflight;
 	e->n--;
 	e->n_whole--;
@@ -391,16 +110,16 @@ static void push_done(struct chan *done, const struct pkt_slot *s)
 /* The payload of the engine's first packet could not be read: the rest of its job is dropped. */
 static void fail_job(struct pktizer *z, struct engine *e, struct chan *done)
 {
-	const struct pkt_slot *s = slot_at(z, e, 0);
+	const struct pkt_slot *s = pktizer_slot(z, e, 0);
 
 	push_done(done, s);
 	e->failed = s->job;
 	if (e->has_job && e->seq == s->job) {
 		if (e->is_forming)
-			slot_at(z, e, e->n - 1)->is_formed = true;
+			pktizer_slot(z, e, e->n - 1)->is_formed = true;
 		e->left = 0;
-		end_job(z, e);
-		count_whole(z, e);
+		pktizer_end_job(z, e);
+		pktizer_count_whole(z, e);
 	}
 	z->failed_jobs++;
 }
@@ -421,7 +140,7 @@ static enum outcome outcome(const struct engine *e)
 
 static void send(struct pktizer *z, struct engine *e, struct chan *done)
 {
-	const struct pkt_slot *s = slot_at(z, e, 0);
+	const struct pkt_slot *s = pktizer_slot(z, e, 0);
 	struct packet *p = buf_data(z->b.sim, s->buf);
 
 	packet_end(p);
@@ -438,7 +157,7 @@ static void send(struct pktizer *z, struct engine *e, struct chan *done)
 static bool emit(struct pktizer *z, struct engine *e, struct chan *done)
 {
 	enum outcome o = outcome(e);
-	const struct pkt_slot *s = slot_at(z, e, 0);
+	const struct pkt_slot *s = pktizer_slot(z, e, 0);
 
 	if (o == NOTHING || (o == SEND && z->b.cycle < z->out_free_cyc))
 		return true;
@@ -489,7 +208,7 @@ static void take_dma_rsp(struct pktizer *z)
 	s->reads--;
 	if (s->status == XLATE_OK)
 		s->status = m->status;
-	count_whole(z, e);
+	pktizer_count_whole(z, e);
 	chan_pop(z->dma_rsp);
 }
 
@@ -509,7 +228,7 @@ static uint64_t pktizer_step(struct block *b)
 		unsigned i = first ^ k;
 		bool could_read = may_read;
 
-		next = min_u64(next, form(z, &z->engine[i], jobs[i], &may_read));
+		next = min_u64(next, pktizer_form(z, &z->engine[i], jobs[i], &may_read));
 		if (could_read && !may_read)
 			z->is_rsp_form_turn = i == REQ;
 	}

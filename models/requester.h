@@ -283,7 +283,7 @@ void req_cache_reset(struct requester *r);
 void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos);
 void req_cache_drop(struct requester *r, struct req_wqe *w);
 
-/* The WQE at 'pos' is needed: false when it is to be read first. When it is used: req_cache_use(). */
+/* The WQE at 'pos' is needed: false when it is to be read first; and it is used. */
 bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos);
 void req_cache_use(struct requester *r, uint32_t qpi, uint32_t pos);
 

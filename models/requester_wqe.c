@@ -2,15 +2,16 @@
 /*
  * requester_wqe.c - the cache of send WQEs: which of those held are in the NIC
  *
- * Hardware: WQEs that were fetched ahead, and those that wait for their responses, lie in a memory that all
- * queues share. One that is displaced is read again from its ring when it is needed: before a job of its
- * message goes out, and before the data of a READ or ATOMIC response can be told where to go.
+ * Hardware: WQEs that were fetched ahead, and those that wait for their responses, lie in a memory
+ * that all queues share. One that is displaced is read again from its ring when it is needed:
+ * before a job of its message goes out, and before the data of a READ or ATOMIC response can be
+ * told where to go.
  *
- * Modelled: the least recently used of all queues goes first, whole WQEs, 'wqe_cache' basic blocks in
- * all. One that was read again stays until it is used. A response whose WQE is not there holds up
- * those behind it; a queue that wants to send only itself. The requester keeps the bytes (nothing may
- * change them before the completion), so what a read brings is dropped. Not modelled: what selective
- * repeat sends again finds its WQE.
+ * Modelled: the least recently used of all queues goes first, whole WQEs, 'wqe_cache' basic blocks
+ * in all. One that was read again stays until it is used. A response whose WQE is not there holds
+ * up those behind it; a queue that wants to send only itself. The requester keeps the bytes
+ * (nothing may change them before the completion), so what a read brings is dropped. Not modelled:
+ * what selective repeat sends again finds its WQE.
  */
 #include "models/requester.h"
 

@@ -25,8 +25,8 @@
  * work independently and share the way to memory: one access a cycle, in turn. Stores to memory and
  * what concerns no queue are done by the first one.
  *
- * The calls themselves: workload_post.c, workload_state.c. Not modelled: cache misses of the program,
- * locks.
+ * The calls themselves: workload_post.c, workload_state.c. Not modelled: cache misses of the
+ * program, locks.
  */
 #include "models/workload.h"
 

@@ -342,8 +342,8 @@ static void engine_of_two_units_starts_twice_as_often(void)
 #define PORT_POSTS 400u
 
 /*
- * 32 cores post inline WRITEs of 8 B in lists of 16 on a QP each; NIC at 1 GHz, 200 Gb/s, Gen4 x16. Nothing
- * but start and end is in the way of a message every 8.3 ns: 123 M/s is what a ConnectX-6 does.
+ * 32 cores post inline WRITEs of 8 B in lists of 16 on a QP each; NIC at 1 GHz, 200 Gb/s, Gen4
+ * x16. No block takes more than 8.3 ns a message: 123 M/s is what a ConnectX-6 does.
  */
 static void nic_at_1_ghz_does_120_million_messages(void)
 {
