@@ -92,6 +92,7 @@ const struct pcie_row pcie_rows[] = {
 	      .has_iommu = true),
 	READS("64 B, IOMMU, window 64 MiB", "M/s", 19, 15, PCIE_MOPS, 64, 64 * MIB,
 	      .has_iommu = true),
+	READS("64 B, IOMMU, knee", "pages", 64, 15, PCIE_KNEE_PAGES, 64, SMALL, .has_iommu = true),
 	READS("512 B, IOMMU, window 256 KiB", "Gb/s", 55.0, 15, PCIE_GBPS, 512, 256 * KIB,
 	      .has_iommu = true),
 	READS("512 B, IOMMU, window 64 MiB", "Gb/s", 53.6, 15, PCIE_GBPS, 512, 64 * MIB,
@@ -103,10 +104,37 @@ const struct pcie_row pcie_rows[] = {
 };
 const uint32_t pcie_n_rows = ARRAY_LEN(pcie_rows);
 
+#define KNEE_STEP 8u
+#define KNEE_MOST 512u
+
+/* The last window, in steps of some pages, whose rate is within 3 % of the first one's. */
+static bool run_knee(const struct pcie_row *row, double *simulated, struct err *e)
+{
+	struct pcie_bench_how how = row->how;
+	uint64_t first = 0;
+
+	*simulated = 0;
+	for (uint32_t pages = KNEE_STEP; pages <= KNEE_MOST; pages += KNEE_STEP) {
+		struct pcie_bench_result r;
+
+		how.window = pages * 4 * KIB;
+		if (!pcie_bench_run(&how, &r, e))
+			return false;
+		pcie_bench_release(&r);
+		first = max_u64(first, r.kops);
+		if (r.kops < first * 97 / 100)
+			break;
+		*simulated = pages;
+	}
+	return true;
+}
+
 bool pcie_row_run(const struct pcie_row *row, double *simulated, struct err *e)
 {
 	struct pcie_bench_result r;
 
+	if (row->value == PCIE_KNEE_PAGES)
+		return run_knee(row, simulated, e);
 	if (!pcie_bench_run(&row->how, &r, e))
 		return false;
 	switch (row->value) {
@@ -119,7 +147,7 @@ bool pcie_row_run(const struct pcie_row *row, double *simulated, struct err *e)
 	case PCIE_MEDIAN_NS:
 		*simulated = (double)r.median_ps / 1e3;
 		break;
-	case PCIE_TAIL_NS:
+	default:
 		*simulated = (double)(r.p999_ps - r.median_ps) / 1e3;
 		break;
 	}

@@ -7,8 +7,11 @@
 
 #include "models/pcie_bench.h"
 
-/* What of a measurement is compared; the tail is the 99.9th percentile less the median. */
-enum pcie_value { PCIE_GBPS, PCIE_MOPS, PCIE_MEDIAN_NS, PCIE_TAIL_NS };
+/*
+ * What of a measurement is compared. The tail is the 99.9th percentile less the median; the knee, the
+ * window in pages of 4 KiB up to which the rate is that of a small one.
+ */
+enum pcie_value { PCIE_GBPS, PCIE_MOPS, PCIE_MEDIAN_NS, PCIE_TAIL_NS, PCIE_KNEE_PAGES };
 
 struct pcie_row {
 	const char *name;      /* what is measured */
