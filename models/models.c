@@ -39,7 +39,8 @@ static const struct command run_command = {
 	.more = "\n"
 		"  --set mtt.ways=4 sets what `rnicsim describe` lists, over the scenario and its profile.\n"
 		"  TIME is a number with s, ms, us, ns or ps. Results go to DIR: summary.json, run.json,\n"
-		"  ops.csv, recvs.csv. --every-cycle and --order forward|reversed|shuffled change no result.\n"
+		"  ops.csv, recvs.csv; --mrc adds mrc.csv: miss ratios of the caches at every size.\n"
+		"  --every-cycle and --order forward|reversed|shuffled change no result.\n"
 		"  Exit status: 0 every `expect` held, 1 one failed or completions were lost, 2 bad input,\n"
 		"  3 the simulation got stuck.\n",
 	.run = cmd_run,

@@ -11,6 +11,7 @@
 
 #include "models/capture.h"
 #include "models/commands.h"
+#include "models/mrc.h"
 #include "models/rnic.h"
 #include "models/run_report.h"
 #include "models/run_verdict.h"
@@ -32,6 +33,7 @@ struct run {
 	struct wave *wave;
 	struct capture *pcap;
 	struct evlog *evlog;
+	struct mrc *mrc;
 	struct run_report *report;
 	struct timespec started;
 	bool has_progress;
@@ -84,7 +86,11 @@ static bool attach(struct run *u, struct err *e)
 	if (u->opt.timeline && !(u->evlog = evlog_open(s, u->opt.timeline, e)))
 		return false;
 	u->report = run_report_open(&u->r, u->opt.dir, u->evlog, e);
-	return u->report && netlist_finish(s, e);
+	if (!u->report || !netlist_finish(s, e))
+		return false;
+	if (u->opt.has_mrc)
+		u->mrc = mrc_open(s);
+	return true;
 }
 
 static bool build(struct run *u, int argc, char **argv, struct err *e)
@@ -160,10 +166,12 @@ static int finish(struct run *u, enum sim_end end, struct err *e)
 	stuck = run_is_stuck(&u->r, end, u->opt.is_quiet ? NULL : stderr, e);
 	if (e->is_set || !run_report_finish(u->report, &u->sc, &held, e) ||
 	    !run_report_how(u->report, &u->opt, u->trace_path, seconds_since(&u->started), e) ||
-	    !close_files(u, e))
+	    !close_files(u, e) || (u->mrc && u->opt.dir && !mrc_write(u->mrc, u->opt.dir, e)))
 		return EXIT_BAD_INPUT;
 	if (!u->opt.is_quiet)
 		run_report_print(u->report, stdout);
+	if (u->mrc && !u->opt.is_quiet)
+		mrc_print(u->mrc, stdout);
 	if (u->opt.is_explained)
 		run_report_explain(u->report, stdout);
 	run_report_failures(u->report, u->opt.is_quiet ? stderr : stdout);
@@ -175,6 +183,7 @@ static void destroy(struct run *u)
 	capture_abort(u->pcap);
 	wave_abort(u->wave);
 	evlog_abort(u->evlog);
+	mrc_close(u->mrc);
 	run_report_close(u->report);
 	if (u->is_built)
 		rnic_destroy(&u->r);

@@ -55,7 +55,7 @@ static const struct option {
 static const char *const all_names[] = { "-o",         "--trace",       "--wave",  "--pcap",
 					 "--timeline", "--seed",        "--until", "--set",
 					 "--quiet",    "--every-cycle", "--order", "--explain",
-					 "--what-if" };
+					 "--what-if",  "--mrc" };
 
 static bool take_value(const struct option *opt, const char *value, struct run_options *o,
 		       struct config *cfg, struct err *e)
@@ -98,7 +98,7 @@ static bool unknown_option(const char *name, struct err *e)
 		e, NULL, 0,
 		"run: unknown option '%s'%s%s%s; allowed: -o DIR, --trace FILE, --set block.key=value, "
 		"--wave FILE.fst|FILE.vcd, --pcap FILE.pcapng, --timeline FILE.json, --until TIME, --seed N, "
-		"--quiet, --every-cycle, --order forward|reversed|shuffled, --explain, --what-if key=value,...",
+		"--quiet, --every-cycle, --order forward|reversed|shuffled, --explain, --mrc, --what-if key=value,...",
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -114,6 +114,10 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 	}
 	if (strcmp(name, "--explain") == 0) {
 		o->is_explained = true;
+		return true;
+	}
+	if (strcmp(name, "--mrc") == 0) {
+		o->has_mrc = true;
 		return true;
 	}
 	if (strcmp(name, "--every-cycle") == 0) {
