@@ -18,6 +18,7 @@ CFLAGS += -std=gnu11 -g $(WARN) -Wstrict-prototypes
 CXXFLAGS += -std=c++17 -g $(WARN)
 LDLIBS := -linih -lz -ldeflate -ljansson -lpthread -lm
 OPT := -O3 -fno-plt
+CUNIT := -Wl,--no-as-needed -lcunit
 SAN := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 all: $(BUILD)/rnicsim
@@ -65,7 +66,9 @@ $(BUILD)/rnicsim: $(call objects,opt,$(LIB_SRC) sim/main.c) $(BUILD)/kind
 $(BUILD)/rnicsim-san: $(call objects,san,$(LIB_SRC) sim/main.c) $(BUILD)/kind
 	$(call link,$(SAN))
 $(BUILD)/rnicsim-test: $(call objects,san,$(LIB_SRC) $(TEST_SRC)) $(BUILD)/kind
-	$(call link,$(SAN) -lcunit)
+	$(call link,$(SAN) $(CUNIT))
+$(BUILD)/rnicsim-test-opt: $(call objects,opt,$(LIB_SRC) $(TEST_SRC)) $(BUILD)/kind
+	$(call link,$(CUNIT))
 KERNEL_SRC := $(filter-out sim/describe%,$(filter sim/%,$(LIB_SRC))) testbench/bench/kernel.c
 $(BUILD)/bench-kernel: $(patsubst %.c,$(BUILD)/opt$(KIND)/%.o,$(KERNEL_SRC)) $(FST_OBJ) $(BUILD)/kind
 	$(call link)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "models/nic.h"
 #include "models/trace.h"
 #include "sim/rng.h"
 #include "testbench/gen_trace.h"
@@ -78,8 +79,53 @@ struct window {
 	uint32_t host, key, newkey;
 };
 
+/* ---- connections of which only the run tells what arrives where (gen_loose.c) ---- */
+
+#define MAX_LOOSE_CONN 6u
+#define MAX_LOOSE_ITEMS 160u
+
+struct loose_end {
+	uint32_t psn, sq, max_run, n_sends;
+	bool is_shared; /* its receives come from the host's SRQ */
+	/* while writing */
+	uint32_t unsignaled, n_written, late_ns;
+};
+
+struct loose_conn {
+	enum qp_type type;
+	uint32_t mtu;
+	struct loose_end end[2];
+};
+
+/* A post; or a receive, of queue 'conn' of 'host'. */
+struct loose_item {
+	uint32_t conn, host;
+	bool is_recv;
+	enum wr_opcode op;
+	uint32_t len, off; /* in lsr, or lrv */
+	uint32_t to;       /* WRITE: in ltg of the peer; READ: in llo */
+	uint32_t dest;     /* UD: the connection whose QP at the other host it goes to */
+};
+
+struct loose_queue {
+	uint32_t n, room, late_ns; /* receives; bytes of the longest message */
+	bool has_rc;
+};
+
+struct loose {
+	struct loose_conn conn[MAX_LOOSE_CONN];
+	uint32_t n_conn;
+	struct loose_queue queue[MAX_LOOSE_CONN + 1][2]; /* [n_conn]: the SRQs */
+	struct loose_item item[MAX_LOOSE_ITEMS];
+	uint32_t n_items, n_written;
+	uint32_t order[MAX_LOOSE_ITEMS];
+	uint32_t target_at[2], local_at[2], recv_at[2]; /* next free bytes */
+	bool is_sure; /* nothing is lost and receives are there in time: all arrives */
+};
+
 struct gen {
 	struct rng rng;
+	struct loose loose;
 	struct gen_case *out;
 	const struct gen_want *want;
 	struct conn conn[MAX_CONN];
@@ -122,6 +168,18 @@ static inline bool has_remote(enum wr_opcode op)
 
 /* gen_write.c: the text of the trace, the items in the order of g->order. */
 void gen_write_trace(struct gen *g);
+uint64_t gen_write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn, uint32_t len,
+		      const char *access, const char *fill);
+
+/* gen_loose.c: other services and shared receive queues. */
+void gen_make_loose(struct gen *g);
+uint32_t gen_loose_depth(const struct gen *g); /* completions of a shared CQ */
+void gen_write_loose_mrs(struct gen *g);
+void gen_write_loose_qps(struct gen *g, bool has_cq);
+bool gen_takes_recv(enum wr_opcode op);
+
+/* Some more of their records, or all that are left; id[host] is the last one given. */
+void gen_write_loose(struct gen *g, uint64_t *id, bool is_all);
 
 /* gen_scenario.c: the text of the scenario. */
 void gen_write_scenario(struct gen *g, uint64_t seed);

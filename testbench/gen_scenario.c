@@ -128,15 +128,25 @@ static void write_setting(struct gen *g, const char *name, const char *value)
 	fprintf(g->f, "[%.*s]\n%s = %s\n", (int)(dot - name), name, dot + 1, value);
 }
 
+enum { LOSS, DUPLICATE, REORDER, CORRUPT, IMPAIRMENTS };
+
 static void write_loss(struct gen *g)
 {
-	static const char *const kinds[] = { "loss", "duplicate", "reorder", "corrupt" };
+	static const char *const kinds[IMPAIRMENTS] = { [LOSS] = "loss",
+							[DUPLICATE] = "duplicate",
+							[REORDER] = "reorder",
+							[CORRUPT] = "corrupt" };
 
 	fprintf(g->f, "[link0]\n");
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < IMPAIRMENTS; i++) {
 		if (one_in(g, 2))
-			fprintf(g->f, "%s = 0.%02u\n", kinds[i],
-				one_in(g, 3) ? 1 + below(g, 20) : 1 + below(g, 5));
+			continue;
+		fprintf(g->f, "%s = 0.%02u\n", kinds[i],
+			one_in(g, 3) ? 1 + below(g, 20) : 1 + below(g, 5));
+		g->out->may_double |= i == DUPLICATE;
+		/* a repeated packet comes a packet's time later: behind short ones */
+		g->out->may_pass |= i == REORDER || i == DUPLICATE;
+	}
 	fprintf(g->f, "reorder_delay = %uns\n", 1 + below(g, 20000));
 }
 

@@ -119,12 +119,6 @@ static bool is_read_like(enum wr_opcode op)
 	return op == WR_RDMA_READ || is_atomic(op);
 }
 
-static bool takes_recv(enum wr_opcode op)
-{
-	return op == WR_SEND || op == WR_SEND_WITH_IMM || op == WR_SEND_WITH_INV ||
-	       op == WR_RDMA_WRITE_WITH_IMM;
-}
-
 /*
  * The local pieces of a request, and a fence when it sends what an earlier one may still bring.
  * (What is brought to a place from which an earlier request sends is no conflict: the response
@@ -178,7 +172,7 @@ static void keep_pending(struct item *it, struct end *e)
 static void add_counter(struct gen *g, struct item *it)
 {
 	it->is_counter = true;
-	it->op = WR_ATOMIC_FETCH_AND_ADD;
+	it->op = one_in(g, 3) ? WR_ATOMIC_CMP_AND_SWP : WR_ATOMIC_FETCH_AND_ADD;
 	it->len = 8;
 	it->n_pieces = 1;
 	it->piece[0] = (struct piece){ 't', 8 * g->n_tickets[it->host]++, 8 };
@@ -237,7 +231,7 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 	struct item *it;
 
 	it = new_item(g, conn, host, ops[below(g, sizeof(ops) / sizeof(ops[0]))]);
-	if (one_in(g, 12) && g->n_tickets[host] < COUNTER_SLOTS) {
+	if (one_in(g, g->want->is_clean ? 3 : 12) && g->n_tickets[host] < COUNTER_SLOTS) {
 		add_counter(g, it);
 	} else {
 		it->len = request_length(g, it->op, c->mtu);
@@ -342,7 +336,7 @@ static void add_receives(struct gen *g)
 		struct conn *c = &g->conn[it->conn];
 		uint32_t *from = &earliest[it->conn][1 - it->host];
 
-		if (!takes_recv(it->op))
+		if (!gen_takes_recv(it->op))
 			continue;
 		*r = (struct item){ .conn = it->conn, .host = 1 - it->host, .is_recv = true };
 		r->before = *from + below(g, i - *from + 1);
@@ -388,7 +382,7 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	out->is_wrong = !want->is_clean && one_in(g, 6);
 	g->may_end = out->may_fail || out->is_wrong;
 	make_connections(g);
-	n = 2 + below(g, 30);
+	n = (want->is_clean ? 20 : 2) + below(g, 30);
 	for (uint32_t i = 0; i < n; i++) {
 		add_request(g, below(g, g->n_conn), below(g, 4) == 0);
 		if (!g->may_end && g->n_windows < MAX_WINDOWS && one_in(g, 10))
@@ -399,6 +393,7 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	n = g->n_items;
 	add_receives(g);
 	make_order(g, n);
+	gen_make_loose(g);
 	g->f = open_memstream(&out->trace, &len);
 	gen_write_trace(g);
 	fclose(g->f);

@@ -6,7 +6,9 @@
  * ends, an MR to send from (src), one for what comes back (loc), one that the peer may reach (tgt)
  * and one for receives (rcv), so no two connections touch the same byte; where requests of one
  * connection do, fences stand where the specification leaves the order open. Exempt is one counter
- * a host (cnt), to which all add 1 with results in slots of their own (tkt).
+ * a host (cnt), which all raise by 1 (or swap c for c + 1) with results in slots of their own (tkt).
+ *
+ * Half of them have loose connections besides (gen_loose.c): UC, UD, and receives from an SRQ.
  *
  * Played in the file's order, one request after the other, every record finds what it waits for: an
  * executor that does so (ref_exec.h) ends with the memory that the NICs must end with.
@@ -20,8 +22,10 @@
 struct gen_case {
 	char *trace, *ini; /* text; free with gen_free */
 	bool may_fail; /* packets are lost or timers are short: requests may end in RETRY_EXC_ERR */
-	bool is_wrong; /* some request has a wrong key or wants the impossible */
-	bool is_checked; /* rules are to be attached to the channels */
+	bool is_sure;  /* every message of the loose connections (gen_loose.c) arrives */
+	bool may_double, may_pass; /* the wire repeats packets; one may overtake another */
+	bool is_wrong;             /* some request has a wrong key or wants the impossible */
+	bool is_checked;           /* rules are to be attached to the channels */
 };
 
 /* What kind of case; zeros: any. */

@@ -16,8 +16,8 @@ static const char *mr_prefix(char mr)
 			   : "tkt";
 }
 
-static uint64_t write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn,
-			 uint32_t len, const char *access, const char *fill)
+uint64_t gen_write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn, uint32_t len,
+		      const char *access, const char *fill)
 {
 	static const char *const pages[] = { "4KiB", "4KiB", "4KiB", "2MiB" };
 	uint64_t va = 0x10000000ull + conn * 0x4000000ull + ((uint64_t)name[0] << 32) +
@@ -50,7 +50,7 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 static void write_setup(struct gen *g)
 {
 	bool has_cq = one_in(g, 3), is_v6 = one_in(g, 5);
-	uint32_t depth = 1;
+	uint32_t depth = 1 + gen_loose_depth(g);
 
 	fprintf(g->f, "rnicsim-trace 1\n");
 	for (uint32_t h = 0; h < 2; h++)
@@ -59,17 +59,18 @@ static void write_setup(struct gen *g)
 		for (uint32_t i = 0; i < g->n_conn; i++) {
 			uint32_t len = g->conn[i].region;
 
-			write_mr(g, h, "src", i, len, "", one_in(g, 2) ? "inc" : "rand:7");
-			write_mr(g, h, "loc", i, len, "lw", "lin:3,1,5,0");
+			gen_write_mr(g, h, "src", i, len, "", one_in(g, 2) ? "inc" : "rand:7");
+			gen_write_mr(g, h, "loc", i, len, "lw", "lin:3,1,5,0");
 			g->conn[i].end[h].tgt_va =
-				write_mr(g, h, "tgt", i, len, "lw,rw,rr,ra,mw,fl",
-					 one_in(g, 2) ? "zero" : "lin:7,3,13,29");
-			write_mr(g, h, "rcv", i, len, "lw", "zero");
-			write_mr(g, h, "ech", i, len, "lw", "zero");
+				gen_write_mr(g, h, "tgt", i, len, "lw,rw,rr,ra,mw,fl",
+					     one_in(g, 2) ? "zero" : "lin:7,3,13,29");
+			gen_write_mr(g, h, "rcv", i, len, "lw", "zero");
+			gen_write_mr(g, h, "ech", i, len, "lw", "zero");
 		}
-		write_mr(g, h, "cnt", 0, 8, "lw,rr,ra", "zero");
-		write_mr(g, h, "tkt", 0, 8 * COUNTER_SLOTS, "lw", "zero");
+		gen_write_mr(g, h, "cnt", 0, 8, "lw,rr,ra", "zero");
+		gen_write_mr(g, h, "tkt", 0, 8 * COUNTER_SLOTS, "lw", "zero");
 	}
+	gen_write_loose_mrs(g);
 	for (uint32_t i = 0; i < g->n_windows; i++)
 		fprintf(g->f, "mw h%u w%u rkey=0x%x\n", g->window[i].host, i, g->window[i].key);
 	for (uint32_t i = 0; i < g->n_conn; i++)
@@ -80,6 +81,7 @@ static void write_setup(struct gen *g)
 	for (uint32_t h = 0; h < 2; h++)
 		for (uint32_t i = 0; i < g->n_conn; i++)
 			write_qp(g, i, h, has_cq);
+	gen_write_loose_qps(g, has_cq);
 }
 
 static void write_pieces(struct gen *g, const struct item *it)
@@ -134,6 +136,8 @@ static void write_when(struct gen *g, const struct item *it, uint32_t at, bool m
 
 static void write_remote(struct gen *g, const struct item *it)
 {
+	uint32_t count = below(g, g->n_tickets[it->host] + 1);
+
 	if (it->is_wrong)
 		fprintf(g->f, " remote=va:0x%x:rkey:0x7f0000", 8 * below(g, 1u << 20));
 	else if (it->is_counter)
@@ -146,6 +150,8 @@ static void write_remote(struct gen *g, const struct item *it)
 		fprintf(g->f, " remote=tgt%u:%u", it->conn, it->roff);
 	if (it->op == WR_ATOMIC_FETCH_AND_ADD)
 		fprintf(g->f, " add=%" PRIu64, it->is_counter ? 1 : rng_next(&g->rng));
+	else if (it->is_counter)
+		fprintf(g->f, " compare=%u swap=%u", count, count + 1);
 	else if (it->op == WR_ATOMIC_CMP_AND_SWP)
 		fprintf(g->f, " compare=%u swap=%" PRIu64, one_in(g, 2) ? 0 : below(g, 4),
 			rng_next(&g->rng) >> below(g, 64));
@@ -202,6 +208,7 @@ static void write_stream(struct gen *g)
 	for (uint32_t i = 0; i < g->n_items; i++) {
 		struct item *it = &g->item[g->order[i]];
 
+		gen_write_loose(g, id, false);
 		it->id = id[it->host] += 1 + below(g, 3);
 		if (!it->is_recv) {
 			write_post(g, it, i);
@@ -213,6 +220,7 @@ static void write_stream(struct gen *g)
 			write_when(g, it, i, true);
 		fputc('\n', g->f);
 	}
+	gen_write_loose(g, id, true);
 }
 
 void gen_write_trace(struct gen *g)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/nic.h"
 #include "sim/rng.h"
 
 /* Bytes on their way, and which of them are not known. */
@@ -88,7 +89,7 @@ static uint64_t moved(const struct trace *t, uint64_t addr, uint32_t mr, uint64_
 
 static void add_wr(struct ref_exec *x, const struct trace_record *r, uint64_t rep)
 {
-	struct ref_qp *q = &x->qp[r->qp];
+	struct ref_qp *q = r->qp == TRACE_NONE ? NULL : &x->qp[r->qp];
 	struct ref_wr *w;
 
 	if (x->n_wr == x->cap_wr) {
@@ -103,8 +104,13 @@ static void add_wr(struct ref_exec *x, const struct trace_record *r, uint64_t re
 		w->r.sge[i].addr = moved(x->trace, r->sge[i].addr, r->sge[i].mr, r->sge[i].len,
 					 r->stride, rep);
 	w->r.raddr = moved(x->trace, r->raddr, r->rmr, w->len, r->rstride, rep);
-	w->is_signaled = x->trace->qps[r->qp].sig_all || (r->flags & WR_SIGNALED);
+	w->is_loose = !q || q->is_loose;
+	w->is_signaled = q && (x->trace->qps[r->qp].sig_all || (r->flags & WR_SIGNALED));
 	w->takes_recv = r->kind == REC_POST && takes_recv(r->opcode);
+	if (!q) {
+		x->n_wr++;
+		return;
+	}
 	if (r->kind == REC_RECV) {
 		q->recvs = x_realloc(q->recvs, (q->n_recvs + 1) * sizeof(*q->recvs));
 		q->recvs[q->n_recvs++] = x->n_wr;
@@ -127,6 +133,8 @@ static void match(struct ref_exec *x)
 	for (uint32_t i = 0; i < x->trace->n_qps; i++) {
 		const struct ref_qp *q = &x->qp[i], *peer = &x->qp[q->peer];
 
+		if (q->is_loose)
+			continue;
 		for (uint32_t k = 0, n = 0; k < q->n_sends; k++)
 			if (x->wr[q->sends[k]].takes_recv && n < peer->n_recvs)
 				x->wr[peer->recvs[n++]].from = q->sends[k] + 1;
@@ -150,8 +158,13 @@ bool ref_open(struct ref_exec *x, const char *path, struct err *e)
 		x->mr[i] = ref_new_mr(x->trace->mrs[i].len);
 		fill(&x->trace->mrs[i], x->mr[i].val);
 	}
-	for (uint32_t i = 0; i < x->trace->n_qps; i++)
-		x->qp[i].peer = x->trace->qps[i].peer_qp;
+	for (uint32_t i = 0; i < x->trace->n_qps; i++) {
+		const struct trace_qp *t = &x->trace->qps[i];
+
+		x->qp[i].peer = t->peer_qp;
+		x->qp[i].is_loose = t->type != QP_RC || t->srq != TRACE_NONE ||
+				    x->trace->qps[t->peer_qp].srq != TRACE_NONE;
+	}
 	while ((got = trace_next(x->trace, &r, e)) == 1) {
 		if (r.kind == REC_POST || r.kind == REC_RECV)
 			for (uint64_t k = 0; k < (r.repeat ? r.repeat : 1); k++)
@@ -203,11 +216,15 @@ bool ref_outcome(struct ref_exec *x, const struct op_row *rows, uint32_t n)
 			if (x->wr[k].r.host == rows[i].host && x->wr[k].r.id == rows[i].id &&
 			    x->wr[k].rep == rows[i].rep)
 				w = &x->wr[k];
+		if (w && w->qp == TRACE_NONE)
+			w->qp = rows[i].qp;
 		if (!w || w->qp != rows[i].qp || rows[i].is_recv != (w->r.kind == REC_RECV))
 			return false;
 		w->has_row = true;
 		w->status = rows[i].status;
 		w->is_error = rows[i].status != WC_SUCCESS;
+		w->t_post = rows[i].t_ps[OP_POST];
+		w->t_poll = rows[i].t_ps[OP_POLL];
 	}
 	return true;
 }
@@ -423,11 +440,12 @@ static void forget_result(struct ref_exec *x, const struct ref_wr *w)
 void ref_run(struct ref_exec *x)
 {
 	for (uint32_t i = 0; i < x->trace->n_qps; i++)
-		find_sure(x, &x->qp[i]);
+		if (!x->qp[i].is_loose)
+			find_sure(x, &x->qp[i]);
 	for (uint32_t i = 0; i < x->n_wr; i++) {
 		const struct ref_wr *w = &x->wr[i];
 
-		if (w->r.kind != REC_POST)
+		if (w->r.kind != REC_POST || w->is_loose)
 			continue;
 		if (w->is_sure)
 			ref_execute(x, x->mr, w);

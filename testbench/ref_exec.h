@@ -4,7 +4,9 @@
  *
  * Memory is byte arrays. Requests are executed one after the other in file order, each as a whole;
  * nothing is split, lost, retried or timed. It shares the trace reader with the simulator and
- * nothing else. RC only, at most 254 QPs, and MRs of a host that do not overlap.
+ * nothing else. At most 254 QPs, and MRs of a host that do not overlap. Executed are the requests of
+ * RC QPs with receive queues of their own; of others ("loose" ones: UC, UD, and those with an SRQ)
+ * what is delivered, and where, depends on the run: they are listed only (tb_judge_loose.c).
  *
  * Told how the requests of a run ended, it allows for those that ended in error: of the requests of
  * a QP behind the last one that is known to have been executed, the target may have executed the
@@ -21,14 +23,16 @@
 struct ref_wr {
 	struct trace_record r;
 	uint64_t rep; /* of a record with repeat */
-	uint32_t qp;  /* index in the trace */
+	uint32_t qp;  /* index in the trace; TRACE_NONE: a receive of an SRQ, until it is used */
 	uint32_t len; /* message bytes */
 	bool is_signaled;
 	bool takes_recv;
 	bool is_sure;           /* it was executed */
 	bool has_row, is_error; /* how the run says it ended */
 	uint8_t status;
-	uint32_t from; /* receive: index + 1 of the request that consumes it */
+	bool is_loose;
+	uint64_t t_post, t_poll; /* of its row */
+	uint32_t from;           /* receive: index + 1 of the request that consumes it */
 };
 
 struct ref_qp {
@@ -36,6 +40,7 @@ struct ref_qp {
 	uint32_t n_sends, n_recvs;
 	uint32_t peer;
 	uint32_t n_sure; /* sends that were executed for certain */
+	bool is_loose;
 };
 
 struct ref_mr {

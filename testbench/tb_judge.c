@@ -2,7 +2,7 @@
 /*
  * tb_judge.c - is this what a run of a random trace must come to
  */
-#include "testbench/tb_judge.h"
+#include "testbench/tb_judge_parts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,8 +13,7 @@
 
 #define TEXT_LEN 1200u
 
-static const char *wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static const char *wrong(const char *fmt, ...)
+const char *judge_wrong(const char *fmt, ...)
 {
 	static char text[TEXT_LEN];
 	va_list ap;
@@ -59,18 +58,20 @@ void tb_case_close(struct tb_case *c)
 	gen_free(&c->gen);
 }
 
-static uint32_t shared_mr(const struct tb_case *c, uint32_t host, const char *name)
-{
-	return ref_find_mr(&c->ref, host, name);
-}
-
 const char *tb_case_refer(struct tb_case *c)
 {
+	/* what is judged by other rules than equality */
+	static const char *const apart[] = { "cnt0", "tkt0", "ltg0", "llo0", "lrv0" };
+
 	if (!ref_outcome(&c->ref, c->watch.rows, c->watch.n_rows))
 		return "a row of a request that is not in the trace";
 	for (uint32_t h = 0; h < 2; h++) {
-		ref_forget(&c->ref, shared_mr(c, h, "cnt0"));
-		ref_forget(&c->ref, shared_mr(c, h, "tkt0"));
+		for (size_t i = 0; i < ARRAY_LEN(apart); i++) {
+			uint32_t mr = ref_find_mr(&c->ref, h, apart[i]);
+
+			if (mr != TRACE_NONE)
+				ref_forget(&c->ref, mr);
+		}
 	}
 	ref_run(&c->ref);
 	return NULL;
@@ -78,11 +79,13 @@ const char *tb_case_refer(struct tb_case *c)
 
 /* ---- the run ---- */
 
-/* Records are left, which is as it must be when they are receives of a QP whose peer has given up.
+/*
+ * Records are left, which is as it must be when they are receives of a QP whose peer has given up,
+ * or of an unreliable one to which too little came.
  */
 static bool waits_for_the_dead(const struct tb_case *c)
 {
-	bool has_failed = false;
+	bool has_failed = !c->gen.is_sure;
 
 	for (uint32_t i = 0; i < c->ref.n_wr; i++)
 		has_failed |= c->ref.wr[i].is_error;
@@ -96,20 +99,20 @@ static const char *judge_run(const struct tb_case *c)
 
 	if (c->status == EXIT_STALLED) {
 		system_unfinished(c->run.r.system, &host, &qp);
-		return wrong("stuck at %" PRIu64 " ps: h%" PRIu32 ".%s", c->run.r.sim.now_ps, host,
-			     c->run.trace->qps[qp].name);
+		return judge_wrong("stuck at %" PRIu64 " ps: h%" PRIu32 ".%s", c->run.r.sim.now_ps,
+				   host, c->run.trace->qps[qp].name);
 	}
 	if (c->status != EXIT_OK && !waits_for_the_dead(c))
-		return wrong("status %d: %s", c->status, c->run.err.text);
+		return judge_wrong("status %d: %s", c->status, c->run.err.text);
 	for (uint32_t i = 0; c->run.checkers && i < c->run.r.sim.n_chans; i++)
 		if (checker_verdict(c->run.checkers[i]))
-			return wrong("%s: %s", c->run.r.sim.chans[i]->name,
-				     checker_verdict(c->run.checkers[i]));
+			return judge_wrong("%s: %s", c->run.r.sim.chans[i]->name,
+					   checker_verdict(c->run.checkers[i]));
 	for (uint32_t i = 0; i < c->run.r.sim.n_chans; i++)
 		if (c->run.r.sim.chans[i]->count)
-			return wrong("%s holds messages", c->run.r.sim.chans[i]->name);
+			return judge_wrong("%s holds messages", c->run.r.sim.chans[i]->name);
 	if (c->run.r.sim.now_ps >= c->run.sc.until)
-		return wrong("the run did not end");
+		return judge_wrong("the run did not end");
 	return NULL;
 }
 
@@ -129,19 +132,20 @@ static const char *judge_queue(const struct tb_case *c, const uint32_t *wr, uint
 		if (row->qp != qp || row->is_recv != is_recv)
 			continue;
 		if (!w || w->r.id != row->id || w->rep != row->rep)
-			return wrong("%s: completion of %" PRIu64 " where %" PRIu64 " is next",
-				     c->run.trace->qps[qp].name, row->id, w ? w->r.id : 0);
+			return judge_wrong("%s: completion of %" PRIu64 " where %" PRIu64
+					   " is next",
+					   c->run.trace->qps[qp].name, row->id, w ? w->r.id : 0);
 		k++;
 	}
 	if (k < n && !is_recv)
-		return wrong("%s: no completion of %" PRIu64, c->run.trace->qps[qp].name,
-			     c->ref.wr[wr[k]].r.id);
+		return judge_wrong("%s: no completion of %" PRIu64, c->run.trace->qps[qp].name,
+				   c->ref.wr[wr[k]].r.id);
 	for (; k < n; k++) {
 		const struct ref_wr *w = &c->ref.wr[wr[k]];
 
 		if (w->from && c->ref.wr[w->from - 1].is_sure)
-			return wrong("%s: no completion of receive %" PRIu64,
-				     c->run.trace->qps[qp].name, w->r.id);
+			return judge_wrong("%s: no completion of receive %" PRIu64,
+					   c->run.trace->qps[qp].name, w->r.id);
 	}
 	return NULL;
 }
@@ -154,9 +158,9 @@ static const char *judge_queue(const struct tb_case *c, const uint32_t *wr, uint
 static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 {
 	const struct ref_qp *q = &c->ref.qp[qp];
-	bool had_error = false, peer_fails = false;
+	bool is_rc = c->run.trace->qps[qp].type == QP_RC, had_error = false, peer_fails = false;
 
-	for (uint32_t k = 0; k < c->ref.qp[q->peer].n_sends; k++)
+	for (uint32_t k = 0; is_rc && k < c->ref.qp[q->peer].n_sends; k++)
 		peer_fails |= c->ref.wr[c->ref.qp[q->peer].sends[k]].is_error;
 	for (uint32_t k = 0; k < q->n_sends; k++) {
 		const struct ref_wr *w = &c->ref.wr[q->sends[k]];
@@ -166,10 +170,12 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 
 		ok |= peer_fails && (w->status == WC_WR_FLUSH_ERR ||
 				     (w->status == WC_RETRY_EXC_ERR && !had_error));
-		ok |= c->gen.may_fail && w->status == WC_RETRY_EXC_ERR && !had_error;
+		ok |= is_rc && c->gen.may_fail && w->status == WC_RETRY_EXC_ERR && !had_error;
+		ok |= is_rc && q->is_loose && !c->gen.is_sure &&
+		      w->status == WC_RNR_RETRY_EXC_ERR && !had_error;
 		if (!ok)
-			return wrong("%s: status %s of %" PRIu64, c->run.trace->qps[qp].name,
-				     wc_status_names[w->status], w->r.id);
+			return judge_wrong("%s: status %s of %" PRIu64, c->run.trace->qps[qp].name,
+					   wc_status_names[w->status], w->r.id);
 		had_error |= w->is_error;
 	}
 	return NULL;
@@ -181,7 +187,8 @@ static const char *judge_rows(const struct tb_case *c)
 		const struct ref_qp *q = &c->ref.qp[i];
 		const char *what = judge_queue(c, q->sends, q->n_sends, i, false);
 
-		what = what ? what : judge_queue(c, q->recvs, q->n_recvs, i, true);
+		if (!what && c->run.trace->qps[i].srq == TRACE_NONE)
+			what = judge_queue(c, q->recvs, q->n_recvs, i, true);
 		what = what ? what : judge_errors(c, i);
 		if (what)
 			return what;
@@ -232,15 +239,15 @@ static const char *judge_cqes(const struct tb_case *c, const uint32_t *wr, uint3
 		if (k == n ||
 		    (is_recv ? !is_right_recv(c, e, &c->ref.wr[wr[k]]) || e->counter != (k & 0xffff)
 			     : !is_right_send(e, &c->ref.wr[wr[k]])))
-			return wrong("%s: CQE of counter %u: not what is next",
-				     c->run.trace->qps[qp].name, e->counter);
+			return judge_wrong("%s: CQE of counter %u: not what is next",
+					   c->run.trace->qps[qp].name, e->counter);
 		k++;
 	}
 	for (; k < n; k++)
 		if (is_recv ? c->ref.wr[wr[k]].has_row
 			    : c->ref.wr[wr[k]].is_signaled || c->ref.wr[wr[k]].is_error)
-			return wrong("%s: no CQE for %" PRIu64, c->run.trace->qps[qp].name,
-				     c->ref.wr[wr[k]].r.id);
+			return judge_wrong("%s: no CQE for %" PRIu64, c->run.trace->qps[qp].name,
+					   c->ref.wr[wr[k]].r.id);
 	return NULL;
 }
 
@@ -250,7 +257,8 @@ static const char *judge_completions(const struct tb_case *c)
 		const struct ref_qp *q = &c->ref.qp[i];
 		const char *what = judge_cqes(c, q->sends, q->n_sends, i, false);
 
-		what = what ? what : judge_cqes(c, q->recvs, q->n_recvs, i, true);
+		if (!what && !q->is_loose)
+			what = judge_cqes(c, q->recvs, q->n_recvs, i, true);
 		if (what)
 			return what;
 	}
@@ -258,47 +266,6 @@ static const char *judge_completions(const struct tb_case *c)
 }
 
 /* ---- memory ---- */
-
-static uint64_t le64(const uint8_t *p)
-{
-	uint64_t v = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		v |= (uint64_t)p[i] << 8 * i;
-	return v;
-}
-
-/* All that add 1 to the counter of host 'h' got different values, each below the counter's. */
-static const char *judge_counter(const struct tb_case *c, uint32_t h, uint8_t *const *actual)
-{
-	uint32_t cnt = shared_mr(c, h, "cnt0"), tkt = shared_mr(c, 1 - h, "tkt0");
-	uint64_t total = le64(actual[cnt]), n_sure = 0, n_maybe = 0;
-	uint8_t *seen = x_calloc(1, c->ref.n_wr + 1);
-	const char *what = NULL;
-
-	for (uint32_t i = 0; i < c->ref.n_wr; i++) {
-		const struct ref_wr *w = &c->ref.wr[i];
-		uint64_t got;
-
-		if (w->r.kind != REC_POST || w->r.rmr != cnt)
-			continue;
-		n_sure += w->is_sure;
-		n_maybe += !w->is_sure;
-		if (!w->has_row || w->is_error)
-			continue;
-		got = le64(actual[tkt] + (w->r.sge[0].addr - c->run.trace->mrs[tkt].va));
-		if (got >= total || got >= c->ref.n_wr || seen[got]++)
-			what = wrong("counter of h%" PRIu32 ": %" PRIu64 " fetched %" PRIu64
-				     " of %" PRIu64,
-				     h, w->r.id, got, total);
-	}
-	free(seen);
-	if (!what && (total < n_sure || total > n_sure + n_maybe))
-		return wrong("counter of h%" PRIu32 " is %" PRIu64 " after %" PRIu64 " to %" PRIu64
-			     " additions",
-			     h, total, n_sure, n_sure + n_maybe);
-	return what;
-}
 
 static const char *judge_memory(struct tb_case *c)
 {
@@ -315,6 +282,7 @@ static const char *judge_memory(struct tb_case *c)
 	what = what ? what : ref_compare(&c->ref, actual);
 	for (uint32_t h = 0; h < 2 && !what; h++)
 		what = judge_counter(c, h, actual);
+	what = what ? what : judge_loose(c, actual);
 	for (uint32_t i = 0; i < t->n_mrs; i++)
 		free(actual[i]);
 	free(actual);
@@ -324,8 +292,9 @@ static const char *judge_memory(struct tb_case *c)
 /* ---- buffers ---- */
 
 /*
- * Buffers that may be kept: by the fetcher, a line of receive WQEs and a doorbell record a QP; by a
- * responder, the receive in which a message stopped whose sender gave up.
+ * Buffers that may be kept: by the fetcher, a line of receive WQEs and a doorbell record a QP or
+ * SRQ; by a responder, the receive in which a message stopped whose sender gave up, or of which a
+ * packet was lost.
  */
 static uint32_t may_keep(const struct tb_case *c, const struct block *b, uint32_t n_before)
 {
@@ -334,8 +303,8 @@ static uint32_t may_keep(const struct tb_case *c, const struct block *b, uint32_
 	if (strcmp(b->cls->name, "wqe_fetch") != 0 || n_before < 2)
 		return 0;
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
-		n_failed += c->ref.qp[i].n_sure < c->ref.qp[i].n_sends;
-	return n_before == 4 ? n_failed : c->run.trace->n_qps / 2;
+		n_failed += c->ref.qp[i].is_loose || c->ref.qp[i].n_sure < c->ref.qp[i].n_sends;
+	return n_before == 4 ? n_failed : (c->run.trace->n_qps + c->run.trace->n_srqs) / 2;
 }
 
 static const char *judge_pools(const struct tb_case *c)
@@ -348,8 +317,9 @@ static const char *judge_pools(const struct tb_case *c)
 		n = p->owner == owner ? n + 1 : 0;
 		owner = p->owner;
 		if (p->in_use > may_keep(c, owner, n))
-			return wrong("%s keeps %" PRIu32 " of %" PRIu32 " buffers of %" PRIu32 " B",
-				     owner->name, p->in_use, p->n, p->size);
+			return judge_wrong("%s keeps %" PRIu32 " of %" PRIu32 " buffers of %" PRIu32
+					   " B",
+					   owner->name, p->in_use, p->n, p->size);
 	}
 	return NULL;
 }

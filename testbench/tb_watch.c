@@ -36,6 +36,20 @@ static uint32_t be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* The QP of another host with this number, as an index in the trace. */
+static uint32_t qp_elsewhere(const struct tb_watch *w, uint32_t host, uint32_t qpn)
+{
+	const struct system *s = w->run->r.system;
+
+	for (uint32_t h = 0; h < s->n_hosts; h++) {
+		uint32_t qpi = h == host ? QPI_NONE : nic_qpi(s->hosts[h].nic, qpn);
+
+		if (qpi != QPI_NONE)
+			return s->hosts[h].nic->qp[qpi].trace_qp;
+	}
+	return TRACE_NONE;
+}
+
 static void take_cqe(struct chan_tap *tap, const struct chan *c, const void *msg)
 {
 	const struct cqe_tap *t = (const struct cqe_tap *)(const void *)tap;
@@ -53,6 +67,8 @@ static void take_cqe(struct chan_tap *tap, const struct chan *c, const void *msg
 		.qp = qpi == QPI_NONE ? TRACE_NONE : nic->qp[qpi].trace_qp,
 		.byte_cnt = be32(d + 44),
 		.imm = be32(d + 36),
+		.src_qp = qp_elsewhere(t->w, t->host, be32(d + 24) & 0xffffff),
+		.has_grh = be32(d + 24) & CQE_HAS_GRH,
 		.counter = (uint16_t)(d[60] << 8 | d[61]),
 		.opcode = opcode,
 		.is_recv = opcode != CQE_REQ && opcode != CQE_REQ_ERR,

@@ -12,9 +12,10 @@
 struct tb_cqe {
 	uint32_t host, qp; /* qp: index in the trace */
 	uint32_t byte_cnt, imm;
+	uint32_t src_qp; /* of a datagram: index in the trace, or TRACE_NONE */
 	uint16_t counter;
 	uint8_t opcode; /* CQE_* */
-	bool is_recv, is_error;
+	bool is_recv, is_error, has_grh;
 };
 
 struct tb_watch {

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tb_judge_parts.h - what the files of the judge share; each function returns NULL, or what is
+ * wrong in a static buffer
+ */
+#ifndef TESTBENCH_TB_JUDGE_PARTS_H
+#define TESTBENCH_TB_JUDGE_PARTS_H
+
+#include "testbench/tb_judge.h"
+
+const char *judge_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* tb_judge_atomic.c: the counter of host 'h', given the memory of all MRs. */
+const char *judge_counter(const struct tb_case *c, uint32_t h, uint8_t *const *actual);
+
+/* tb_judge_loose.c: receives and memory of the loose QPs. */
+const char *judge_loose(const struct tb_case *c, uint8_t *const *actual);
+
+#endif
