@@ -15,8 +15,9 @@
  * rules for the n-th frame (wire.h). A damaged frame has one bit flipped between BTH and ICRC, as
  * in the memory of a faulty switch that then computes a fresh FCS: the MAC takes it, the ICRC
  * tells. On InfiniBand the bit is anywhere from LRH to VCRC, and the VCRC tells. A repeated frame
- * follows its original. A delayed one is overtaken by others; no line time is charged for either,
- * so frames that leave an impaired wire may overlap. Not modelled: bit errors as such, skew, the
+ * follows its original. One that is held back (reorder) is overtaken by others, one that is late
+ * (jitter) is not: those behind it wait, as in a queue of a switch. No line time is charged for
+ * either, so frames that leave an impaired wire may overlap. Not modelled: bit errors as such, skew, the
  * line code.
  */
 #include <string.h>
@@ -44,6 +45,7 @@ struct lane {
 	struct flight *line; /* ring, sorted by last_ps */
 	uint32_t size, head, count;
 	uint64_t frames;      /* entered so far */
+	uint64_t floor_ps;    /* a late frame's last bit: none behind it comes before */
 	uint32_t *next;       /* per rule: first element of nth[] still ahead */
 	struct flight repeat; /* buf: reference to the frame to be repeated, or BUF_NONE */
 	struct rng rng;
@@ -53,7 +55,7 @@ struct wire {
 	struct block b;
 	/* parameters */
 	uint64_t length, delay, rate, loss, corrupt, duplicate, reorder, reorder_delay;
-	uint64_t buffer;
+	uint64_t jitter, jitter_delay, buffer;
 	/* ports */
 	struct chan *a_in, *b_in, *a_out, *b_out;
 	/* state */
@@ -61,7 +63,8 @@ struct wire {
 	struct pool *pool[N_SIZES];
 	uint32_t in_flight_ab, in_flight_ba;
 	/* statistics */
-	uint64_t frames_ab, frames_ba, bytes_ab, bytes_ba, lost, corrupted, duplicated, delayed;
+	uint64_t frames_ab, frames_ba, bytes_ab, bytes_ba, lost, corrupted, duplicated, delayed,
+		late;
 };
 
 #define T struct wire
@@ -76,6 +79,9 @@ static const struct field wire_fields[] = {
 	PARAM_PROB(T, reorder, 0, "probability that a frame is held back", "declared"),
 	PARAM_TIME(T, reorder_delay, 5 * PS_PER_US, 1, 10 * PS_PER_MS,
 		   "longest time a frame is held back", "declared"),
+	PARAM_PROB(T, jitter, 0, "probability that a frame is late, and all behind it", "declared"),
+	PARAM_TIME(T, jitter_delay, 5 * PS_PER_US, 1, 10 * PS_PER_MS, "longest time it is late",
+		   "declared"),
 	PARAM_BYTES(T, buffer, 2 * MIB, 64 * KIB, 256 * MIB,
 		    "of each packet size, for what receivers still hold",
 		    "declared: receive buffers of both ends and more"),
@@ -91,6 +97,7 @@ static const struct field wire_fields[] = {
 	STAT(T, corrupted, "pkt", "frames damaged"),
 	STAT(T, duplicated, "pkt", "frames that arrived twice"),
 	STAT(T, delayed, "pkt", "frames held back"),
+	STAT(T, late, "pkt", "frames that were late themselves"),
 	SIGNAL(T, in_flight_ab, 20, "frames on the way from a to b"),
 	SIGNAL(T, in_flight_ba, 20, "frames on the way from b to a"),
 	FIELDS_END
@@ -113,7 +120,8 @@ static uint64_t latency_ps(const struct wire *w)
 /* Longest time that a frame spends on the way unless a rule delays it. */
 static uint64_t span_ps(const struct wire *w)
 {
-	return latency_ps(w) + (w->reorder ? w->reorder_delay : 0);
+	return latency_ps(w) + (w->reorder ? w->reorder_delay : 0) +
+	       (w->jitter ? w->jitter_delay : 0);
 }
 
 static uint32_t min_line_bytes(const struct wire *w)
@@ -169,7 +177,7 @@ static void wire_reset(struct block *b)
 		struct lane *l = &w->lane[i];
 
 		l->head = l->count = 0;
-		l->frames = 0;
+		l->frames = l->floor_ps = 0;
 		l->repeat.buf = BUF_NONE;
 		/*
 		 * each direction its own stream: traffic one way must not change the other's fate
@@ -184,7 +192,7 @@ static void wire_reset(struct block *b)
 /* What happens to one frame. */
 struct fate {
 	bool is_lost, is_corrupted, is_duplicated;
-	uint64_t delay_ps;
+	uint64_t delay_ps, late_ps;
 };
 
 static struct fate draw_fate(const struct wire *w, struct lane *l)
@@ -195,6 +203,8 @@ static struct fate draw_fate(const struct wire *w, struct lane *l)
 	f.is_duplicated = w->duplicate && rng_chance(&l->rng, w->duplicate);
 	if (w->reorder && rng_chance(&l->rng, w->reorder))
 		f.delay_ps = 1 + rng_below(&l->rng, w->reorder_delay);
+	if (w->jitter && rng_chance(&l->rng, w->jitter))
+		f.late_ps = 1 + rng_below(&l->rng, w->jitter_delay);
 	return f;
 }
 
@@ -271,10 +281,14 @@ static uint32_t copy_packet(const struct wire *w, const struct packet *p)
 static void launch(struct wire *w, struct lane *l, const struct frame *in, const struct packet *p,
 		   const struct fate *fate)
 {
-	uint64_t on_line = latency_ps(w) + fate->delay_ps;
-	struct flight f = { .first_ps = in->first_ps + on_line,
-			    .last_ps = in->last_ps + on_line,
-			    .buf = copy_packet(w, p) };
+	uint64_t last_ps = in->last_ps + latency_ps(w) + fate->late_ps, on_line;
+	struct flight f = { .buf = copy_packet(w, p) };
+
+	if (fate->late_ps)
+		l->floor_ps = max_u64(l->floor_ps, last_ps);
+	on_line = max_u64(last_ps, l->floor_ps) - in->last_ps + fate->delay_ps;
+	f.first_ps = in->first_ps + on_line;
+	f.last_ps = in->last_ps + on_line;
 
 	if (fate->is_corrupted)
 		damage(buf_data(w->b.sim, f.buf), &l->rng);
@@ -290,6 +304,7 @@ static void launch(struct wire *w, struct lane *l, const struct frame *in, const
 	w->corrupted += fate->is_corrupted;
 	w->duplicated += fate->is_duplicated;
 	w->delayed += fate->delay_ps != 0;
+	w->late += fate->late_ps != 0;
 }
 
 /* The second of two: it belongs to no request, or it would be marked as passing twice. */

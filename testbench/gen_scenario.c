@@ -128,14 +128,15 @@ static void write_setting(struct gen *g, const char *name, const char *value)
 	fprintf(g->f, "[%.*s]\n%s = %s\n", (int)(dot - name), name, dot + 1, value);
 }
 
-enum { LOSS, DUPLICATE, REORDER, CORRUPT, IMPAIRMENTS };
+enum { LOSS, DUPLICATE, REORDER, CORRUPT, JITTER, IMPAIRMENTS };
 
 static void write_loss(struct gen *g)
 {
 	static const char *const kinds[IMPAIRMENTS] = { [LOSS] = "loss",
 							[DUPLICATE] = "duplicate",
 							[REORDER] = "reorder",
-							[CORRUPT] = "corrupt" };
+							[CORRUPT] = "corrupt",
+							[JITTER] = "jitter" };
 
 	fprintf(g->f, "[link0]\n");
 	for (unsigned i = 0; i < IMPAIRMENTS; i++) {
@@ -147,7 +148,8 @@ static void write_loss(struct gen *g)
 		/* a repeated packet comes a packet's time later: behind short ones */
 		g->out->may_pass |= i == REORDER || i == DUPLICATE;
 	}
-	fprintf(g->f, "reorder_delay = %uns\n", 1 + below(g, 20000));
+	fprintf(g->f, "reorder_delay = %uns\njitter_delay = %uns\n", 1 + below(g, 20000),
+		1 + below(g, 20000));
 }
 
 void gen_write_scenario(struct gen *g, uint64_t seed)

@@ -190,6 +190,7 @@ static const char *judge_rows(const struct tb_case *c)
 		if (!what && c->run.trace->qps[i].srq == TRACE_NONE)
 			what = judge_queue(c, q->recvs, q->n_recvs, i, true);
 		what = what ? what : judge_errors(c, i);
+		what = what ? what : judge_time(c, i);
 		if (what)
 			return what;
 	}

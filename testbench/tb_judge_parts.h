@@ -13,6 +13,9 @@ const char *judge_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2
 /* tb_judge_atomic.c: the counter of host 'h', given the memory of all MRs. */
 const char *judge_counter(const struct tb_case *c, uint32_t h, uint8_t *const *actual);
 
+/* tb_judge_time.c: each request of QP 'qp' ended in time. */
+const char *judge_time(const struct tb_case *c, uint32_t qp);
+
 /* tb_judge_loose.c: receives and memory of the loose QPs. */
 const char *judge_loose(const struct tb_case *c, uint8_t *const *actual);
 

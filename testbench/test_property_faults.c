@@ -99,6 +99,16 @@ static void change_status(struct tb_case *c)
 	c->watch.rows[5].status = WC_REM_ACCESS_ERR;
 }
 
+/* A request ends 1000 s later than it did. */
+static void be_late(struct tb_case *c)
+{
+	uint32_t i = c->watch.n_rows - 1;
+
+	while (c->watch.rows[i].is_recv)
+		i--;
+	c->watch.rows[i].t_ps[OP_POLL] += 1000 * PS_PER_S;
+}
+
 static void keep_buffer(struct tb_case *c)
 {
 	c->run.r.sim.pools[0]->in_use++;
@@ -115,6 +125,7 @@ static void faults_are_noticed(void)
 	CU_ASSERT(is_noticed(repeat_last_row, true));
 	CU_ASSERT(is_noticed(swap_rows, true));
 	CU_ASSERT(is_noticed(change_status, true));
+	CU_ASSERT(is_noticed(be_late, true));
 }
 
 /* ---- UC, UD, SRQ ---- */

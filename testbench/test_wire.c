@@ -379,6 +379,31 @@ static void one_direction_does_not_move_the_others_fate(void)
 	CU_ASSERT_NOT_EQUAL(memcmp(one.psn, both.psn, sizeof(one.psn)), 0);
 }
 
+/* Late frames are behind their time, those that follow them too, and none passes another. */
+static void jitter_delays_and_keeps_the_order(void)
+{
+	static const char *const sets[] = { "wire.jitter=0.1", "wire.jitter_delay=10us", NULL };
+	unsigned waited = 0;
+	struct bench b;
+
+	bench_start(&b, sets, NULL, 1000);
+	for (uint32_t i = 0; i < 1000; i++)
+		send(&b, b.a_in, i, 30, 0);
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL_FATAL(b.b_out->n_received, 1000);
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct frame *f = tb_got(b.b_out, i);
+		uint64_t due_ps = i * 120000ull + 10000;
+
+		CU_ASSERT_EQUAL(psn_of(&b, f), i);
+		CU_ASSERT(f->first_ps >= due_ps && f->first_ps <= due_ps + 10 * PS_PER_US);
+		waited += f->first_ps > due_ps;
+	}
+	CU_ASSERT(tb_stat(&b.t, "late") > 52 && tb_stat(&b.t, "late") < 148);
+	CU_ASSERT(waited > 3 * tb_stat(&b.t, "late"));
+	tb_end(&b.t);
+}
+
 static void clean_wire_alters_nothing(void)
 {
 	static struct outcome o;
@@ -405,6 +430,7 @@ CU_TestInfo test_wire_tests[] = {
 	{ "probabilities_hit_about_as_often_as_asked", probabilities_hit_about_as_often_as_asked },
 	{ "one_direction_does_not_move_the_others_fate",
 	  one_direction_does_not_move_the_others_fate },
+	{ "jitter_delays_and_keeps_the_order", jitter_delays_and_keeps_the_order },
 	{ "clean_wire_alters_nothing", clean_wire_alters_nothing },
 	CU_TEST_INFO_NULL
 };

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tb_judge_time.c - no QP is wedged: every request ends within a bound that its timers give
+ *
+ * Counted from when it is the oldest of its QP, posted, and the receive that it needs is posted
+ * too, a request of n packets (PSNs) ends, well or badly, within
+ *
+ *	UC, UD	service
+ *	RC	(n + 1) * ((retry + 1) * RTO + (rnr_retry + 1) * RNR) + service
+ *
+ * where RTO is the longest the ACK timer runs: 4.096 us * 2^timeout * requester.timeout_factor
+ * (IBTA vol. 1, 9.7.6.1.3), or what requester.rto and its limits make of it; RNR is the time of the
+ * peer's min_rnr (table 46), once when rnr_retry is 7 (without end), as the receive is there.
+ * Why: while nothing new is acknowledged each attempt ends in a timeout or a NAK, of which retry +
+ * 1 end the QP (9.7.5.1.4), or in an RNR NAK, of which rnr_retry + 1 do; each acknowledgement that
+ * reloads the counters is for at least one of n packets more. 'service' is for all that is not a
+ * timer: NICs of odd sizes, slow links, other QPs' packets; it follows the bytes of the whole trace.
+ */
+#include <inttypes.h>
+
+#include "models/aeth.h"
+#include "models/requester.h"
+#include "testbench/tb_judge_parts.h"
+
+#define ACK_UNIT_PS (4096 * PS_PER_NS)
+#define RNR_UNIT_PS (10 * PS_PER_US)
+#define RNR_CODE_0 65536u
+
+/* The slowest NIC that is drawn moves a byte in 20 ns (dma_engine.width 1 at 50 MHz), often twice. */
+#define SERVICE_PS (2 * PS_PER_MS)
+#define SERVICE_PS_PER_BYTE (100 * PS_PER_NS)
+
+static uint64_t rto_ps(const struct tb_case *c, const struct trace_qp *q)
+{
+	char name[32];
+	const struct requester *r;
+
+	snprintf(name, sizeof(name), "nic%" PRIu32 ".requester", q->host);
+	r = (const struct requester *)netlist_find(&c->run.r.sim, name);
+	switch (r->rto) {
+	case RTO_FIXED:
+		return (ACK_UNIT_PS << q->timeout) * r->timeout_factor;
+	case RTO_DOUBLING:
+		return r->rto_min << (REQ_RTO_STEPS - 1);
+	case RTO_ESTIMATED:
+		return r->rto_max + r->rto_max / 2; /* its grid */
+	default:
+		return r->rto_max;
+	}
+}
+
+static uint64_t timers_ps(const struct tb_case *c, const struct trace_qp *q, uint32_t len)
+{
+	const struct trace_qp *peer = &c->run.trace->qps[q->peer_qp];
+	uint64_t n_rnr = q->rnr_retry == 7 ? 1 : q->rnr_retry + 1;
+	uint64_t rnr = (peer->min_rnr ? aeth_credits(peer->min_rnr) : RNR_CODE_0) * RNR_UNIT_PS;
+
+	return (psn_count(len, q->mtu) + 1ull) * ((q->retry + 1) * rto_ps(c, q) + n_rnr * rnr);
+}
+
+static uint64_t service_ps(const struct tb_case *c)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < c->ref.n_wr; i++)
+		bytes += c->ref.wr[i].r.kind == REC_POST ? c->ref.wr[i].len : 0;
+	return SERVICE_PS + bytes * SERVICE_PS_PER_BYTE;
+}
+
+/* When the receive that a request takes was posted; 0 = it takes none, or which is not known. */
+static uint64_t recv_posted(const struct tb_case *c, const struct ref_qp *q, uint32_t wr)
+{
+	const struct ref_qp *peer = &c->ref.qp[q->peer];
+
+	for (uint32_t i = 0; c->ref.wr[wr].takes_recv && !q->is_loose && i < peer->n_recvs; i++)
+		if (c->ref.wr[peer->recvs[i]].from == wr + 1)
+			return c->ref.wr[peer->recvs[i]].t_post;
+	return 0;
+}
+
+const char *judge_time(const struct tb_case *c, uint32_t qp)
+{
+	const struct ref_qp *q = &c->ref.qp[qp];
+	const struct trace_qp *t = &c->run.trace->qps[qp];
+	uint64_t due = 0, service = service_ps(c);
+
+	for (uint32_t k = 0; k < q->n_sends; k++) {
+		const struct ref_wr *w = &c->ref.wr[q->sends[k]];
+
+		due = max_u64(due, w->t_post);
+		if (t->type == QP_RC)
+			due = max_u64(due, recv_posted(c, q, q->sends[k])) +
+			      timers_ps(c, t, w->len);
+		due += service;
+		if (!w->is_signaled && !w->is_error)
+			continue;
+		if (w->t_poll > due)
+			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64 " ended at %" PRIu64
+					   " ps, not by %" PRIu64,
+					   t->host, t->name, w->r.id, w->t_poll, due);
+		due = w->t_poll;
+	}
+	return NULL;
+}
