@@ -209,8 +209,7 @@ static void write_loose_qp(struct gen *g, uint32_t conn, uint32_t host, bool has
 	const struct loose_end *e = &c->end[host];
 	uint32_t rq = g->loose.queue[conn][host].n;
 
-	/* too small a queue may block for ever: only where RC's may too */
-	if (!g->loose.is_sure && g->may_end && rq && one_in(g, 4))
+	if (!g->loose.is_sure && g->want->may_block && rq && one_in(g, 4))
 		rq = 1 + below(g, rq);
 	fprintf(g->f, "qp h%u l%u type=%s psn=%u mtu=%u sq=%u rq=%u max_sge=4 inline=64", host,
 		conn, type_names[c->type], e->psn, c->mtu, e->sq, rq ? rq : 1);

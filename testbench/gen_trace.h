@@ -32,6 +32,7 @@ struct gen_case {
 struct gen_want {
 	bool is_clean;     /* no impairments, no short timers, nothing wrong */
 	bool is_plain_nic; /* default sizes of everything */
+	bool may_block; /* receives of unreliable QPs may wait for ever for room in their queue */
 };
 
 /* The case of a seed; the same seed, the same text. */

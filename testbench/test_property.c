@@ -59,7 +59,8 @@ static void run_random(uint64_t n, const char *const *sets)
 	for (uint64_t seed = first; seed < first + n && failures < MAX_REPORTS; seed++) {
 		const char *what = "it cannot be run";
 
-		if (tb_case_run(&c, seed, &(struct gen_want){ 0 }, sets, ORDER_FORWARD, false)) {
+		if (tb_case_run(&c, seed, &(struct gen_want){ .may_block = true }, sets,
+				ORDER_FORWARD, false)) {
 			what = tb_case_refer(&c);
 			what = what ? what : tb_judge(&c);
 		} else {
