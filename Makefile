@@ -133,10 +133,11 @@ $(BUILD)/%-tools: tools/install-deps.sh
 	$(Q)tools/install-deps.sh $* $@
 bench: $(BUILD)/bench-kernel $(BUILD)/rnicsim
 	$(Q)testbench/bench/bench.sh $(BUILD)
-soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test $(BUILD)/soak-tools
+soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test $(BUILD)/rnicsim-test-opt $(BUILD)/soak-tools
 	$(Q)testbench/fuzz/fuzz.sh $(BUILD) $(FUZZ)
 	$(Q)testbench/soak.sh $(BUILD)
-	$(Q)RNICSIM_PROPERTY_RUNS=$(or $(SOAK_RUNS),20000) RNICSIM_DETERMINISM_RUNS=1000 RNICSIM_STALL_RUNS=2000 \
+	$(Q)RNICSIM_PROPERTY_RUNS=$(or $(SOAK_RUNS),100000) $(BUILD)/rnicsim-test-opt property
+	$(Q)RNICSIM_PROPERTY_RUNS=5000 RNICSIM_PROPERTY_SEED=1000001 RNICSIM_DETERMINISM_RUNS=1000 RNICSIM_STALL_RUNS=2000 \
 		$(BUILD)/rnicsim-test property determinism stalls
 # clang-tidy takes minutes for the whole tree: it looks again at what changed since it last passed
 LINTED := $(if $(shell command -v clang-tidy),$(patsubst %.c,$(BUILD)/lint/%,$(LIB_SRC) $(TEST_SRC) $(wildcard testbench/bench/*.c tools/*.c)))

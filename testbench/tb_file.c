@@ -26,7 +26,13 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static void remove_dir(void)
 {
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (dir[0])
+		nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void tb_own_dir(void)
+{
+	dir[0] = '\0';
 }
 
 const char *tb_path(const char *name)

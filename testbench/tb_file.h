@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* In a child process: files go to a directory of its own, removed at its exit(). */
+void tb_own_dir(void);
+
 /* A path 'name' in a directory of this process's own, removed at exit with all that is in it. Static buffers, in turn. */
 const char *tb_path(const char *name);
 

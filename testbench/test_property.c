@@ -3,19 +3,24 @@
  * test_property.c - random small traces on imperfect wires and cramped NICs end as the dumb
  * reference says
  *
- * RNICSIM_PROPERTY_RUNS=N runs so many traces [2000], RNICSIM_PROPERTY_SEED=N starts with that seed
- * [1]. A case that fails is kept as a scenario for `rnicsim run`.
+ * RNICSIM_PROPERTY_RUNS=N runs so many traces [2000], in as many processes as there are CPUs,
+ * RNICSIM_PROPERTY_SEED=N starts with that seed [1]. A case that fails is kept as a scenario for
+ * `rnicsim run`.
  */
 #include <CUnit/CUnit.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "testbench/tb_file.h"
 #include "testbench/tb_judge.h"
 
 #define RUNS 2000u
 #define MAX_REPORTS 10u
+#define MAX_JOBS 64u
 
 static uint64_t number(const char *name, uint64_t def)
 {
@@ -49,14 +54,13 @@ static void keep(const struct gen_case *g, uint64_t seed, const char *what)
 	printf("seed %" PRIu64 ": %s\n  kept for `rnicsim run %s`\n", seed, what, name);
 }
 
-/* 'n' traces with settings 'sets' besides. */
-static void run_random(uint64_t n, const char *const *sets)
+/* Traces with seeds first, first + step, ..., n of them. Returns how many are not as they must be. */
+static unsigned run_seeds(uint64_t first, uint64_t step, uint64_t n, const char *const *sets)
 {
 	static struct tb_case c;
-	uint64_t first = number("RNICSIM_PROPERTY_SEED", 1);
 	unsigned failures = 0;
 
-	for (uint64_t seed = first; seed < first + n && failures < MAX_REPORTS; seed++) {
+	for (uint64_t seed = first; n-- && failures < MAX_REPORTS; seed += step) {
 		const char *what = "it cannot be run";
 
 		if (tb_case_run(&c, seed, &(struct gen_want){ .may_block = true }, sets,
@@ -72,33 +76,65 @@ static void run_random(uint64_t n, const char *const *sets)
 		}
 		tb_case_close(&c);
 	}
-	CU_ASSERT_EQUAL(failures, 0);
+	return failures;
+}
+
+/* In a process of its own, which ends with status 0 when all was well. */
+static pid_t start_seeds(uint64_t first, uint64_t step, uint64_t n, const char *const *sets)
+{
+	unsigned before = CU_get_number_of_failures();
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	tb_own_dir();
+	exit(run_seeds(first, step, n, sets) || CU_get_number_of_failures() != before);
+}
+
+/* A share (in 1/100) of the traces, with settings 'sets' besides, by as many processes as CPUs. */
+static void run_random(uint64_t share, const char *const *sets)
+{
+	uint64_t first = number("RNICSIM_PROPERTY_SEED", 1);
+	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS) * share / 100;
+	uint64_t jobs = min_u64(max_u64((uint64_t)sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_JOBS);
+	pid_t pid[MAX_JOBS];
+	int status;
+
+	fflush(stdout);
+	for (uint64_t i = 0; i < jobs; i++)
+		pid[i] = start_seeds(first + i, jobs, (n + jobs - 1 - i) / jobs, sets);
+	for (uint64_t i = 0; i < jobs; i++) {
+		CU_ASSERT_FATAL(pid[i] > 0 && waitpid(pid[i], &status, 0) == pid[i]);
+		CU_ASSERT_EQUAL(status, 0);
+	}
 }
 
 static void random_traces_end_as_the_reference(void)
 {
-	run_random(number("RNICSIM_PROPERTY_RUNS", RUNS), NULL);
+	run_random(70, NULL);
 }
 
 static void random_traces_with_selective_repeat_end_as_the_reference(void)
 {
 	static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=sr",
 					  "responder.sr_hold=24", NULL };
-	static const char *const adaptive[] = { "requester.recovery=sr",
+	static const char *const low_high[] = { "requester.recovery=sr",
 						"responder.recovery=sr",
 						"requester.rto=low_high",
 						"requester.bdp_cap=20",
 						"requester.react_delay=1us",
 						"responder.nak_delay=2us",
 						NULL };
-	static const char *const gbn[] = { "requester.rto=estimated", "requester.rto_max=2ms",
-					   "requester.react_delay=2us", "responder.nak_delay=2us",
-					   NULL };
-	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS) / 8;
+	static const char *const estimated[] = { "requester.rto=estimated", "requester.rto_max=2ms",
+						 "requester.react_delay=2us",
+						 "responder.nak_delay=2us", NULL };
+	static const char *const doubling[] = { "requester.rto=doubling", "requester.rto_min=50us",
+						NULL };
 
-	run_random(n, sr);
-	run_random(n, adaptive);
-	run_random(n, gbn);
+	run_random(6, sr);
+	run_random(4, low_high);
+	run_random(4, estimated);
+	run_random(4, doubling);
 }
 
 static void random_traces_in_every_encapsulation_end_as_the_reference(void)
@@ -107,11 +143,10 @@ static void random_traces_in_every_encapsulation_end_as_the_reference(void)
 	static const char *const ib[] = { "nic.encap=ib", "mac.vcrc_always=on", NULL };
 	static const char *const ib_grh[] = { "nic.encap=ib_grh", "rx_parser.icrc_always=on",
 					      NULL };
-	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS) / 20;
 
-	run_random(n, roce1);
-	run_random(n, ib);
-	run_random(n, ib_grh);
+	run_random(4, roce1);
+	run_random(4, ib);
+	run_random(4, ib_grh);
 }
 
 static void same_seed_makes_the_same_case(void)
