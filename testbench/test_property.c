@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/stats.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_judge.h"
 
@@ -54,10 +55,60 @@ static void keep(const struct gen_case *g, uint64_t seed, const char *what)
 	printf("seed %" PRIu64 ": %s\n  kept for `rnicsim run %s`\n", seed, what, name);
 }
 
+/* What must have happened now and then, or the traces prove nothing. */
+static const char *const events[] = {
+	"link0.lost",
+	"link0.duplicated",
+	"link0.delayed",
+	"link0.late",
+	"link0.corrupted",
+	"nic0.rx_parser.drop_icrc",
+	"nic0.requester.timeouts",
+	"nic0.requester.implied_naks",
+	"nic0.requester.nak_sequence",
+	"nic0.requester.flushed",
+	"nic0.wqe_fetch.rq_none",
+	"nic1.responder.gaps",
+	"nic1.responder.duplicates",
+	"nic1.responder.replays",
+	"nic1.responder.rnr_naks",
+	"nic1.responder.dropped",
+	"nic1.responder.invalidations",
+	"nic1.responder.errors_found",
+	"nic1.atomic.lock_waits",
+	"nic1.atomic.swaps_failed",
+};
+#define EVENTS ARRAY_LEN(events)
+#define ENOUGH_RUNS 100u /* in which all of them happen */
+
+static void count_events(const struct tb_run *t, uint64_t *n)
+{
+	for (size_t i = 0; i < EVENTS; i++) {
+		uint64_t v = 0;
+
+		stats_find(&t->r.sim, events[i], &v);
+		n[i] += v;
+	}
+}
+
+static bool all_happened(const uint64_t *n)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < EVENTS; i++) {
+		if (n[i] == 0)
+			printf("%s: never in all these traces\n", events[i]);
+		ok &= n[i] != 0;
+	}
+	return ok;
+}
+
 /* Traces with seeds first, first + step, ..., n of them. Returns how many are not as they must be. */
 static unsigned run_seeds(uint64_t first, uint64_t step, uint64_t n, const char *const *sets)
 {
 	static struct tb_case c;
+	uint64_t seen[EVENTS] = { 0 };
+	bool is_enough = n >= ENOUGH_RUNS;
 	unsigned failures = 0;
 
 	for (uint64_t seed = first; n-- && failures < MAX_REPORTS; seed += step) {
@@ -74,9 +125,11 @@ static unsigned run_seeds(uint64_t first, uint64_t step, uint64_t n, const char 
 			keep(&c.gen, seed, what);
 			failures++;
 		}
+		if (c.run.is_built)
+			count_events(&c.run, seen);
 		tb_case_close(&c);
 	}
-	return failures;
+	return failures + (is_enough && !failures && !all_happened(seen));
 }
 
 /* In a process of its own, which ends with status 0 when all was well. */
