@@ -3,9 +3,11 @@
  * tx_port.c - the multiplexer in front of the MAC
  *
  * Hardware: an arbiter between the packetizer's packets (requests, READ and ATOMIC responses) and
- * the responder's acknowledgements. Round robin that moves on a grant, so neither can starve the
- * other; one packet a cycle, and the MAC's serialisation is what limits throughput. Congestion
- * notification packets and priority classes will be further inputs.
+ * the responder's acknowledgements. What came first goes first, of two at once the one that was not
+ * served last: the responder hands over an ACK when the responses to the requests before it have
+ * been handed over, and it must not pass them here (IBTA vol. 1, 9.7.5.1). One packet a cycle, and
+ * the MAC's serialisation is what limits throughput. Congestion notification packets and priority
+ * classes will be further inputs.
  */
 #include "models/msg.h"
 
@@ -14,7 +16,7 @@ struct tx_port {
 	/* ports */
 	struct chan *data, *ack, *pkt;
 	/* state */
-	uint8_t turn; /* input that is looked at first: 0 data, 1 ack */
+	uint8_t turn; /* input that goes first of two at once: 0 data, 1 ack */
 	/* statistics */
 	uint64_t data_pkts, ack_pkts;
 };
@@ -26,7 +28,7 @@ static const struct field tx_port_fields[] = {
 	PORT_OUT(T, pkt, pkt, "granted packets to the MAC"),
 	STAT(T, data_pkts, "pkt", "packets granted to the packetizer"),
 	STAT(T, ack_pkts, "pkt", "packets granted to the responder"),
-	SIGNAL(T, turn, 1, "input looked at first: 0 data, 1 ack"),
+	SIGNAL(T, turn, 1, "input that goes first of two at once: 0 data, 1 ack"),
 	FIELDS_END
 };
 #undef T
@@ -38,20 +40,31 @@ static void tx_port_reset(struct block *b)
 	t->turn = 0;
 }
 
+/* The input whose head has waited longer; 2 = none has one. */
+static unsigned oldest(const struct tx_port *t)
+{
+	const struct chan *const in[2] = { t->data, t->ack };
+	unsigned first = t->turn, other = first ^ 1;
+
+	if (!chan_peek(in[first]))
+		return chan_peek(in[other]) ? other : 2;
+	return chan_peek(in[other]) && *chan_stamp(in[other], in[other]->head) <
+					       *chan_stamp(in[first], in[first]->head)
+		       ? other
+		       : first;
+}
+
 static uint64_t tx_port_step(struct block *b)
 {
 	struct tx_port *t = (struct tx_port *)b;
 	struct chan *in[2] = { t->data, t->ack };
-	unsigned from = t->turn;
-	const struct pkt *m = pkt_peek(in[from]);
+	unsigned from = oldest(t);
 
-	if (!m)
-		m = pkt_peek(in[from ^= 1]);
-	if (!m)
+	if (from == 2)
 		return CYCLE_NEVER;
 	if (!chan_can_push(t->pkt))
 		return chan_stall(t->pkt);
-	pkt_push(t->pkt, m);
+	pkt_push(t->pkt, pkt_peek(in[from]));
 	chan_pop(in[from]);
 	t->turn = (uint8_t)(from ^ 1);
 	if (from == 0)
