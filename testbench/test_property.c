@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,8 +104,11 @@ static bool all_happened(const uint64_t *n)
 	return ok;
 }
 
+static uint64_t *playing; /* by job: the seed that it is at; all jobs see it */
+
 /* Traces with seeds first, first + step, ..., n of them. Returns how many are not as they must be. */
-static unsigned run_seeds(uint64_t first, uint64_t step, uint64_t n, const char *const *sets)
+static unsigned run_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t n,
+			  const char *const *sets)
 {
 	static struct tb_case c;
 	uint64_t seen[EVENTS] = { 0 };
@@ -114,6 +118,7 @@ static unsigned run_seeds(uint64_t first, uint64_t step, uint64_t n, const char 
 	for (uint64_t seed = first; n-- && failures < MAX_REPORTS; seed += step) {
 		const char *what = "it cannot be run";
 
+		playing[job] = seed;
 		if (tb_case_run(&c, seed, &(struct gen_want){ .may_block = true }, sets,
 				ORDER_FORWARD, false)) {
 			what = tb_case_refer(&c);
@@ -133,7 +138,8 @@ static unsigned run_seeds(uint64_t first, uint64_t step, uint64_t n, const char 
 }
 
 /* In a process of its own, which ends with status 0 when all was well. */
-static pid_t start_seeds(uint64_t first, uint64_t step, uint64_t n, const char *const *sets)
+static pid_t start_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t n,
+			 const char *const *sets)
 {
 	unsigned before = CU_get_number_of_failures();
 	pid_t pid = fork();
@@ -141,7 +147,7 @@ static pid_t start_seeds(uint64_t first, uint64_t step, uint64_t n, const char *
 	if (pid != 0)
 		return pid;
 	tb_own_dir();
-	exit(run_seeds(first, step, n, sets) || CU_get_number_of_failures() != before);
+	exit(run_seeds(job, first, step, n, sets) || CU_get_number_of_failures() != before);
 }
 
 /* A share (in 1/100) of the traces, with settings 'sets' besides, by as many processes as CPUs. */
@@ -153,13 +159,19 @@ static void run_random(uint64_t share, const char *const *sets)
 	pid_t pid[MAX_JOBS];
 	int status;
 
+	playing = mmap(NULL, MAX_JOBS * sizeof(*playing), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CU_ASSERT_FATAL(playing != MAP_FAILED);
 	fflush(stdout);
 	for (uint64_t i = 0; i < jobs; i++)
-		pid[i] = start_seeds(first + i, jobs, (n + jobs - 1 - i) / jobs, sets);
+		pid[i] = start_seeds(i, first + i, jobs, (n + jobs - 1 - i) / jobs, sets);
 	for (uint64_t i = 0; i < jobs; i++) {
 		CU_ASSERT_FATAL(pid[i] > 0 && waitpid(pid[i], &status, 0) == pid[i]);
 		CU_ASSERT_EQUAL(status, 0);
+		if (WIFSIGNALED(status))
+			printf("seed %" PRIu64 ": the simulator stopped\n", playing[i]);
 	}
+	munmap(playing, MAX_JOBS * sizeof(*playing));
 }
 
 static void random_traces_end_as_the_reference(void)
