@@ -63,7 +63,6 @@ static const char *const events[] = {
 	"link0.delayed",
 	"link0.late",
 	"link0.corrupted",
-	"nic0.rx_parser.drop_icrc",
 	"nic0.requester.timeouts",
 	"nic0.requester.implied_naks",
 	"nic0.requester.nak_sequence",
