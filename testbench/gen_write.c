@@ -47,6 +47,17 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 	fputc('\n', g->f);
 }
 
+/* A CQ that many QPs share, and whose program may wait for events. */
+static void write_cq(struct gen *g, uint32_t host, uint32_t depth)
+{
+	fprintf(g->f, "cq h%u c0 depth=%u", host, depth);
+	if (one_in(g, 3))
+		fprintf(g->f, " mode=event");
+	if (one_in(g, 3))
+		fprintf(g->f, " moderate=%u:%uns", 1 + below(g, 8), 1 + below(g, 5000));
+	fputc('\n', g->f);
+}
+
 static void write_setup(struct gen *g)
 {
 	bool has_cq = one_in(g, 3), is_v6 = one_in(g, 5);
@@ -77,7 +88,7 @@ static void write_setup(struct gen *g)
 		for (uint32_t h = 0; h < 2; h++)
 			depth += g->conn[i].end[h].sq + g->conn[i].end[h].rq;
 	for (uint32_t h = 0; has_cq && h < 2; h++)
-		fprintf(g->f, "cq h%u c0 depth=%u\n", h, depth);
+		write_cq(g, h, depth);
 	for (uint32_t h = 0; h < 2; h++)
 		for (uint32_t i = 0; i < g->n_conn; i++)
 			write_qp(g, i, h, has_cq);
