@@ -181,6 +181,21 @@ static void start_message(struct rsp_qp *q, const struct rsp_ctx *c, const struc
 }
 
 /*
+ * An ATOMIC behind a READ that still fetches its bytes: it must not change them (IBTA vol. 1,
+ * 10.8.3.3: the order of a READ and an ATOMIC is kept without a fence).
+ */
+static bool must_let_read(const struct rsp_qp *q, const struct opcode_info *i)
+{
+	if (i->op_class != CLASS_ATOMIC && i->op_class != CLASS_ATOMIC_WRITE)
+		return false;
+	for (uint32_t n = 0; (q->q_len || q->jobs_out) && n < q->n_slot; n++)
+		if ((q->slot[n].is_active || q->slot[n].n_jobs) &&
+		    opcode_info[q->slot[n].opcode].op_class == CLASS_READ)
+			return true;
+	return false;
+}
+
+/*
  * SEND, WRITE: write the payload. READ, ATOMIC: once earlier writes are posted.
  */
 void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
@@ -202,7 +217,7 @@ void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		qp_list_add(&r->want_write, (uint32_t)(c - r->ctx));
 		return;
 	}
-	if (q->n_commit) {
+	if (q->n_commit || must_let_read(q, i)) {
 		q->is_parked = true;
 		return;
 	}

@@ -295,16 +295,19 @@ static const char *judge_memory(struct tb_case *c)
 /*
  * Buffers that may be kept: by the fetcher, a line of receive WQEs and a doorbell record a QP or
  * SRQ; by a responder, the receive in which a message stopped whose sender gave up, or of which a
- * packet was lost.
+ * packet was lost; and with selective repeat the packets behind what was never sent again.
  */
-static uint32_t may_keep(const struct tb_case *c, const struct block *b, uint32_t n_before)
+static uint32_t may_keep(const struct tb_case *c, const struct pool *p, uint32_t n_before)
 {
+	const char *name = p->owner->cls->name;
 	uint32_t n_failed = 0;
 
-	if (strcmp(b->cls->name, "wqe_fetch") != 0 || n_before < 2)
-		return 0;
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
 		n_failed += c->ref.qp[i].is_loose || c->ref.qp[i].n_sure < c->ref.qp[i].n_sends;
+	if (strcmp(name, "responder") == 0 && n_before == 1)
+		return n_failed && !c->gen.is_sure ? p->n : 0;
+	if (strcmp(name, "wqe_fetch") != 0 || n_before < 2)
+		return 0;
 	return n_before == 4 ? n_failed : (c->run.trace->n_qps + c->run.trace->n_srqs) / 2;
 }
 
@@ -317,7 +320,7 @@ static const char *judge_pools(const struct tb_case *c)
 
 		n = p->owner == owner ? n + 1 : 0;
 		owner = p->owner;
-		if (p->in_use > may_keep(c, owner, n))
+		if (p->in_use > may_keep(c, p, n))
 			return judge_wrong("%s keeps %" PRIu32 " of %" PRIu32 " buffers of %" PRIu32
 					   " B",
 					   owner->name, p->in_use, p->n, p->size);

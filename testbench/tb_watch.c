@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/msg.h"
+#include "models/verbs.h"
 
 /* On the channel that brings a host's completions. */
 struct cqe_tap {
@@ -57,10 +58,14 @@ static void take_cqe(struct chan_tap *tap, const struct chan *c, const void *msg
 	const uint8_t *d = rsp->data;
 	const struct nic *nic = t->w->run->r.system->hosts[t->host].nic;
 	struct tb_watch *w = t->w;
-	uint32_t qpi = nic_qpi(nic, be32(d + 56) & 0xffffff);
+	const struct host *host = &t->w->run->r.system->hosts[t->host];
+	uint32_t qpi;
 	uint8_t opcode = d[63] >> 4;
 
 	(void)c;
+	if (rsp->tag >= verbs_eq_tag(host) || !verbs_peeked(host, rsp->tag, d))
+		return; /* an event, a byte in memory, an empty CQ */
+	qpi = nic_qpi(nic, be32(d + 56) & 0xffffff);
 	w->cqes = grown(w->cqes, w->n_cqes, sizeof(*w->cqes));
 	w->cqes[w->n_cqes++] = (struct tb_cqe){
 		.host = t->host,

@@ -288,6 +288,26 @@ static void responder_ack_waits_for_responses_before_it(void)
 	tbs_end(&s);
 }
 
+/* The READ's bytes are fetched when its job is carried out: what comes behind must not be among them. */
+static void responder_atomic_waits_until_reads_have_their_bytes(void)
+{
+	start(NULL);
+	s.is_silent = true;
+	s.mem[8] = 5;
+	send_reth(IB_READ_REQUEST, 200, 0, 0, 16);
+	send_atomic(IB_FETCH_ADD, 201, 8, 10, 0);
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(s.mem[8], 5);
+	CU_ASSERT_EQUAL(s.job->n_received, 1);
+	tb_send(s.job_done, &(struct job_done){ .tag = tbs_job(&s, 0)->tag });
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(s.mem[8], 15);
+	CU_ASSERT_EQUAL_FATAL(s.job->n_received, 2);
+	CU_ASSERT_EQUAL(tbs_job(&s, 1)->swap_add, 5);
+	tb_send(s.job_done, &(struct job_done){ .tag = tbs_job(&s, 1)->tag });
+	tbs_end(&s);
+}
+
 /* Code 4 = 4 receives, code 5 = 6: the largest that is not too much. */
 static void responder_ack_carries_credits(void)
 {
@@ -362,6 +382,8 @@ CU_TestInfo test_responder_tests[] = {
 	{ "READ is answered in bursts", responder_read_is_answered_in_bursts },
 	{ "duplicate READ is executed again", responder_duplicate_read_is_executed_again },
 	{ "duplicate ATOMIC is replayed", responder_duplicate_atomic_is_replayed },
+	{ "ATOMIC waits until READs have their bytes",
+	  responder_atomic_waits_until_reads_have_their_bytes },
 	{ "ACK waits for responses before it", responder_ack_waits_for_responses_before_it },
 	{ "ACK carries credits", responder_ack_carries_credits },
 	{ "delayed ACKs coalesce", responder_delayed_acks_coalesce },
