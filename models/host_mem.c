@@ -23,8 +23,6 @@
 static const char *const llc_names[] = { "warm", "cold", "modelled", NULL };
 static const char *const numa_names[] = { "local", "remote", NULL };
 static const char *const page_names[] = { "4KiB", "2MiB", "1GiB", NULL };
-static const char *const set_names[] = { "1",   "2",   "4",    "8",    "16",   "32",   "64", "128",
-					 "256", "512", "1024", "2048", "4096", "8192", NULL };
 
 #define T struct host_mem
 static const struct field host_mem_fields[] = {
@@ -56,7 +54,8 @@ static const struct field host_mem_fields[] = {
 		   "measured: pcie-bench, 8 B DMA read 453 ns warm, 507 cold"),
 	PARAM(T, llc_slices, 6, 1, LLC_MAX_SLICES, "slice", "slices of the cache",
 	      "documented: Xeon E5-2637v3, 15 MiB in slices of 2.5 MiB"),
-	PARAM_ENUM(T, llc_sets, 11, set_names, "sets of a slice", "documented: Xeon E5 v3, 2048"),
+	PARAM_ENUM(T, llc_sets, 11, assoc_set_counts, "sets of a slice",
+		   "documented: Xeon E5 v3, 2048"),
 	PARAM(T, llc_ways, 20, 1, 64, "way", "ways of a set, lines of 64 B",
 	      "documented: Xeon E5 v3, 20"),
 	PARAM(T, ddio_ways, 2, 0, 64, "way",
@@ -73,8 +72,8 @@ static const struct field host_mem_fields[] = {
 	PARAM_BOOL(T, iommu, 0, "bus addresses are translated", "declared"),
 	PARAM_ENUM(T, iommu_page, IOMMU_4K, page_names, "pages of the IOMMU's tables",
 		   "measured: pcie-bench, Linux maps 4 KiB; huge pages had no penalty"),
-	PARAM_ENUM(T, iotlb_sets, 0, set_names, "sets of the IOTLB", "declared: one"),
-	PARAM(T, iotlb_ways, 64, 1, 255, "way", "ways of the IOTLB",
+	PARAM_ENUM(T, iotlb_sets, 0, assoc_set_counts, "sets of the IOTLB", "declared: one"),
+	PARAM(T, iotlb_ways, 64, 1, 65536, "way", "ways of the IOTLB",
 	      "measured: pcie-bench, knee at 64 entries"),
 	PARAM(T, walkers, 1, 1, IOMMU_MAX_WALKERS, "walker", "table walks at a time",
 	      "measured: pcie-bench, walks are serialised"),
@@ -386,6 +385,26 @@ static uint64_t host_mem_step(struct block *b)
 	return next;
 }
 
+static const char *host_mem_check(const struct block *b, const char **param)
+{
+	const struct host_mem *h = (const struct host_mem *)b;
+	const char *why = NULL;
+
+	if (h->llc == LLC_MODELLED && h->ddio_ways > h->llc_ways) {
+		*param = "ddio_ways";
+		return "more than the cache has; allowed: up to llc_ways";
+	}
+	if (h->llc == LLC_MODELLED) {
+		*param = "llc_ways";
+		why = assoc_check(1u << h->llc_sets, h->llc_ways, ASSOC_LRU);
+	}
+	if (!why && h->iommu) {
+		*param = "iotlb_ways";
+		why = assoc_check(1u << h->iotlb_sets, h->iotlb_ways, ASSOC_LRU);
+	}
+	return why;
+}
+
 static void build_path(struct host_mem *h)
 {
 	struct block *b = &h->b;
@@ -403,7 +422,7 @@ static void build_path(struct host_mem *h)
 	h->refresh_ppb = min_u64(PPB_ONE, h->refresh_time * PPB_ONE / h->refresh_interval);
 	if (h->llc == LLC_MODELLED)
 		llc_build(&h->cache, b, h->llc_slices, 1u << h->llc_sets, h->llc_ways,
-			  (uint32_t)min_u64(h->ddio_ways, h->llc_ways));
+			  h->ddio_ways);
 	if (!h->iommu)
 		return;
 	h->mmu.sets = 1u << h->iotlb_sets;
@@ -458,4 +477,5 @@ const struct block_class host_mem_class = {
 	.build = host_mem_build,
 	.reset = host_mem_reset,
 	.step = host_mem_step,
+	.check = host_mem_check,
 };

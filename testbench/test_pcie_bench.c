@@ -263,6 +263,15 @@ static void pcie_bench_mistakes_are_told(void)
 	e = (struct err){ 0 };
 	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "unknown section [mtt]"));
+	how.sets = (const char *[]){ "host_mem.ddio_ways=21", NULL };
+	e = (struct err){ 0 };
+	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "host_mem.ddio_ways = 21: more than the cache has"));
+	how.sets = (const char *[]){ "host_mem.iommu=on", "host_mem.iotlb_ways=64",
+				     "host_mem.iotlb_sets=32768", NULL };
+	e = (struct err){ 0 };
+	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "host_mem.iotlb_ways = 64: too many lines"));
 	how.sets = (const char *[]){ "nic.profile=none-such", NULL };
 	e = (struct err){ 0 };
 	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
