@@ -3,9 +3,9 @@
  * workload.c - the CPU of a host and the program that it runs: the records of the trace
  *
  * A core posts work requests through the verbs calls (verbs.h), whose stores and register writes go
- * out in program order, and reads completions. A post takes post_cost before
- * its first store and doorbell_cost before the register write; a completion takes poll_cost.
- * Completions come before posts.
+ * out in program order, and reads completions. A post takes post_cost before its first store and
+ * doorbell_cost before the register write; a completion takes poll_cost. Completions come before
+ * posts.
  *
  * Each QP runs its records in file order; among QPs the earliest start goes first, then the file's
  * order. A post that finds the queue full, or its window, waits (a program would poll and try
@@ -25,8 +25,8 @@
  * work independently and share the way to memory: one access a cycle, in turn. Stores to memory and
  * what concerns no queue are done by the first one.
  *
- * The calls themselves: workload_post.c, workload_state.c. Not modelled: cache misses of the
- * program, locks.
+ * The calls themselves: workload_post.c, workload_state.c; records that wait: workload_records.c.
+ * Not modelled: cache misses of the program, locks.
  */
 #include "models/workload.h"
 
@@ -90,8 +90,6 @@ static const struct field workload_fields[] = {
 };
 #undef T
 
-/* ---- records that come ---- */
-
 void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi)
 {
 	struct drv_cq *cq = &h->cq[cqi];
@@ -109,97 +107,12 @@ void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi)
 	w->is_kicked |= c != w->c;
 }
 
-static bool is_queued(const struct rec *c)
-{
-	return c->kind == REC_POST || c->kind == REC_RECV || c->kind == REC_MODIFY_QP ||
-	       c->kind == REC_DESTROY;
-}
-
-/* Records of no queue are the first core's. */
-void workload_ready(struct workload *w, struct host *h, uint32_t handle)
-{
-	const struct rec *rec = rec_at(&h->system->recs, handle);
-	struct core *c = is_queued(rec) ? core_of(w, h, rec->qpi) : w->core;
-
-	ready_push(&h->system->recs, &c->ready, handle);
-	w->is_kicked |= c != w->c;
-}
-
 bool workload_may_push(struct workload *w)
 {
 	bool is_free = !w->is_port_used;
 
 	w->is_port_used = true;
 	return is_free;
-}
-
-static void make_ready(struct workload *w, struct host *h, uint32_t handle)
-{
-	struct recs *r = &h->system->recs;
-	struct rec *c = rec_at(r, handle);
-	uint64_t from = max_u64(c->at_ps, c->n_dep ? c->wait_ps : 0);
-
-	c->start_ps = from + c->delay_ps < from ? TIME_NEVER - 1 : from + c->delay_ps;
-	c->is_ready = true;
-	if (!is_queued(c) || w->wq[c->qpi].head == handle)
-		workload_ready(w, h, handle);
-}
-
-/* A receive that is in force from the start, unless one before it in its QP waits. */
-static bool is_in_force(const struct work_queue *q, const struct rec *c)
-{
-	return c->kind == REC_RECV && q->n_recvs == 0 && !c->n_dep && !c->at_ps && !c->delay_ps;
-}
-
-static void arrive(struct workload *w, struct host *h, uint32_t handle)
-{
-	struct recs *r = &h->system->recs;
-	struct rec *c = rec_at(r, handle);
-
-	c->is_here = true;
-	c->next = REC_NONE;
-	if (is_queued(c)) {
-		struct work_queue *q = &w->wq[c->qpi];
-
-		if (is_in_force(q, c)) {
-			workload_park(w, h, handle);
-			return;
-		}
-		if (q->head)
-			rec_at(r, q->tail)->next = handle;
-		else
-			q->head = handle;
-		q->tail = handle;
-		q->n_recvs += c->kind != REC_POST;
-	}
-	if (c->n_wait == 0 && !c->is_inboxed)
-		make_ready(w, h, handle);
-}
-
-/*
- * Records whose last dependency was met at an earlier time stamp; the others stay for the next
- * cycle.
- */
-static void take_inbox(struct workload *w, struct host *h)
-{
-	struct recs *r = &h->system->recs;
-	uint32_t handle = h->inbox;
-
-	h->inbox = REC_NONE;
-	while (handle) {
-		struct rec *c = rec_at(r, handle);
-		uint32_t next = c->inbox;
-
-		if (c->wait_ps >= w->b.now_ps) {
-			c->inbox = h->inbox;
-			h->inbox = handle;
-		} else {
-			c->is_inboxed = false;
-			if (c->is_here)
-				make_ready(w, h, handle);
-		}
-		handle = next;
-	}
 }
 
 /* ---- completions ---- */
@@ -400,15 +313,24 @@ static uint64_t workload_step(struct block *b)
 	const struct trace_rec *rec;
 	uint64_t next;
 
-	take_inbox(w, h);
+	workload_take_inbox(w, h);
 	rec = trace_rec_peek(w->rec);
 	if (rec) {
-		arrive(w, h, rec->rec);
+		workload_arrive(w, h, rec->rec);
 		chan_pop(w->rec);
 	}
 	sort_answer(w, h);
 	next = run_cores(w, h);
 	return h->inbox ? min_u64(next, b->cycle + 1) : next;
+}
+
+/* A write-combining buffer that is flushed early is written in parts of one size. */
+static const char *workload_check(const struct block *b, const char **param)
+{
+	const struct workload *w = (const struct workload *)b;
+
+	*param = "wc_bytes";
+	return w->wc_bytes & (w->wc_bytes - 1) ? "must be 16, 32 or 64" : NULL;
 }
 
 static void workload_build(struct block *b)
@@ -433,7 +355,7 @@ static void workload_build(struct block *b)
 	w->dereg_cyc = block_cycles_of_ps(b, w->dereg_cost);
 	h->cpu = b;
 	h->post = w->post;
-	h->wc_bytes = w->wc_bytes < 32 ? 16 : w->wc_bytes < 64 ? 32 : 64;
+	h->wc_bytes = w->wc_bytes;
 }
 
 /* QPs take turns; a CQ is polled by the core of the first QP that it serves. */
@@ -478,7 +400,7 @@ static void workload_reset(struct block *b)
 		workload_want_poll(w, h, i);
 	for (uint32_t handle = h->primed_head, next; handle; handle = next) {
 		next = rec_at(&h->system->recs, handle)->next;
-		arrive(w, h, handle);
+		workload_arrive(w, h, handle);
 	}
 	h->primed_head = REC_NONE;
 }
@@ -489,6 +411,7 @@ const struct block_class workload_class = {
 	.size = sizeof(struct workload),
 	.fields = workload_fields,
 	.doc = "the CPU of a host: runs the trace's records and reads completions",
+	.check = workload_check,
 	.build = workload_build,
 	.reset = workload_reset,
 	.step = workload_step,

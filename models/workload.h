@@ -90,8 +90,21 @@ static inline struct cpu_list *new_list(struct workload *w)
 
 extern const struct block_class workload_class;
 
-/* The record can run: it is the turn of its queue, if it has one. */
+/* ---- workload_records.c ---- */
+
+/* A record of the trace is here. */
+void workload_arrive(struct workload *w, struct host *h, uint32_t handle);
+
+/*
+ * Records whose last dependency was met at an earlier time stamp are ready; the others stay for the
+ * next cycle.
+ */
+void workload_take_inbox(struct workload *w, struct host *h);
+
+/* The record can run: it is the turn of its queue, if it has one. Others are the first core's. */
 void workload_ready(struct workload *w, struct host *h, uint32_t handle);
+
+/* ---- workload.c ---- */
 
 /* A core pushes something to another block, one a cycle: false when another one did. */
 bool workload_may_push(struct workload *w);

@@ -126,6 +126,18 @@ static void blueflame_costs_register_writes_of_whole_blocks_and_no_read(void)
 		}
 }
 
+static void blueflame_unit_that_is_no_power_of_two_is_refused(void)
+{
+	struct tb_run t;
+
+	CU_ASSERT_FALSE(
+		tb_run_open(&t, &(struct tb_run_how){ .trace = "traces/demo.trace",
+						      .ini = LINK "[workload]\nwc_bytes = 48\n" }));
+	CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, "wc_bytes"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, "16, 32 or 64"));
+	tb_run_close(&t);
+}
+
 static void blueflame_of_inline_leaves_others_to_the_doorbell(void)
 {
 	struct numbers n = run_writes(64, false, 1, "bf_inline", NULL);
@@ -473,6 +485,7 @@ static void wqe_cache_step_order_and_sleeping_change_nothing(void)
 	}
 CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_a_wqe_read),
 				  TEST(blueflame_costs_register_writes_of_whole_blocks_and_no_read),
+				  TEST(blueflame_unit_that_is_no_power_of_two_is_refused),
 				  TEST(blueflame_of_inline_leaves_others_to_the_doorbell),
 				  TEST(blueflame_is_faster_than_inline_is_faster_than_neither),
 				  TEST(blueflame_behind_unfetched_wqes_is_read_from_memory),
