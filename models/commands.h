@@ -11,5 +11,6 @@
 int cmd_run(int argc, char **argv, struct err *e);
 int cmd_perf(int argc, char **argv, struct err *e);
 int cmd_pcie_bench(int argc, char **argv, struct err *e);
+int cmd_calibrate(int argc, char **argv, struct err *e);
 
 #endif

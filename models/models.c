@@ -83,6 +83,14 @@ static const struct command pcie_bench_command = {
 	.run = cmd_pcie_bench,
 };
 
-const struct command *const command_list[] = { &run_command,      &trace_command,
-					       &perf_command,     &pcie_bench_command,
-					       &describe_command, NULL };
+static const struct command calibrate_command = {
+	.name = "calibrate",
+	.usage = "[PROFILE] [--csv | --json]",
+	.doc = "published numbers beside simulated ones; exit status 1 when one is not met",
+	.run = cmd_calibrate,
+};
+
+const struct command *const command_list[] = {
+	&run_command,       &trace_command,    &perf_command, &pcie_bench_command,
+	&calibrate_command, &describe_command, NULL
+};

@@ -56,6 +56,9 @@ static const struct option options[] = {
 	{ "-F", "--CPU-freq", FORM_IGNORED, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--report_gbits", FORM_FLAG, AT(is_gbits), 0, 1, IN_BW | IN_VERBS, NULL },
 	{ "", "--use_hugepages", FORM_FLAG, AT(has_huge), 0, 1, IN_TESTS | IN_VERBS, NULL },
+	{ "", "--sges", FORM_NUMBER_OF, AT(sges), 1, 16, IN_TESTS | (IN_VERBS & ~IN_ATOMIC), NULL },
+	{ "", "--region", FORM_NUMBER_OF, AT(region), 4096, 1ull << 36, IN_BW | IN_VERBS, NULL },
+	{ "", "--stride", FORM_NUMBER_OF, AT(stride), 1, 1ull << 32, IN_BW | IN_VERBS, NULL },
 	{ "", "--nic", FORM_WORD, AT(nic), 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--set", FORM_SET, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--seed", FORM_NUMBER_OF, AT(seed), 0, UINT64_MAX, IN_TESTS | IN_VERBS, NULL },
@@ -255,6 +258,13 @@ static bool check(const struct perf_spec *s, struct err *e)
 		return err_set(e, NULL, 0,
 			       "perf: -n %llu: allowed: a multiple of the post list, %llu",
 			       (unsigned long long)s->iters, (unsigned long long)s->post_list);
+	if (!s->stride != !s->region || (s->region && s->region / s->qps < s->size + s->stride))
+		return err_set(e, NULL, 0,
+			       "perf: --region and --stride: allowed: both, with room for a "
+			       "message and a step of each QP");
+	if (s->size < s->sges)
+		return err_set(e, NULL, 0, "perf: --sges %llu: allowed: a byte each at least",
+			       (unsigned long long)s->sges);
 	if (s->post_list > s->tx_depth)
 		return err_set(e, NULL, 0, "perf: -l %llu: allowed: up to the TX depth, %llu",
 			       (unsigned long long)s->post_list, (unsigned long long)s->tx_depth);
