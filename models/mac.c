@@ -12,57 +12,20 @@
  * the clock cycle in which that happens, and the fraction of a picosecond that a rate may leave is
  * carried over, so N back-to-back frames take exactly N x (bytes + 24) x 8 / rate, or + 2 on
  * InfiniBand. Frames are store-and-forward: a received packet goes on when its last bit is in. A
- * receive buffer that is full drops (lossless Ethernet will pause the peer before, InfiniBand's
- * credits its port). The port's PHYs are two constant delays. The sender's VCRC is known to be right
+ * receive buffer that is full drops; with `pause` the peer is paused before (mac_pause.c). The port's PHYs are two constant delays. The sender's VCRC is known to be right
  * unless the wire altered the packet, so it is recomputed only then, or always with `vcrc_always`.
  * Not modelled: FCS bytes (what a link damages is lost, or passes with a fresh FCS: wire.c), beats
  * of the bus between the MAC and its neighbours, code words, FLITs. At most one frame a clock cycle
  * each way: a clock slower than the rate of the smallest frames leaves gaps between these.
  */
-#include "models/msg.h"
-#include "models/nic.h"
-#include "models/packet.h"
+#include "models/mac.h"
 #include "models/vcrc.h"
-#include "sim/pool.h"
 
-/* What takes line time besides the bytes of a packet. */
-struct framing {
-	uint32_t before, after, gap;
-	uint32_t min; /* a shorter packet is padded */
-};
 /* preamble and start of frame, FCS, inter-frame gap; 64 B with FCS */
 static const struct framing ethernet = { .before = 8, .after = 4, .gap = 12, .min = 60 };
 /* a symbol for each delimiter (declared); LRH, BTH and CRCs: no packet is shorter */
 static const struct framing infiniband = {
 	.before = 1, .after = 1, .gap = 0, .min = LRH_BYTES + BTH_BYTES + ICRC_BYTES + VCRC_BYTES
-};
-
-/* A packet in the receive buffer. */
-struct rx_slot {
-	uint64_t ready_ps;
-	uint32_t buf, bytes;
-};
-
-struct mac {
-	struct block b;
-	/* parameters */
-	uint64_t rate, tx_delay, rx_delay;
-	uint32_t rx_buffer;
-	bool vcrc_always;
-	/* ports */
-	struct chan *tx_pkt, *rx_frame, *tx_frame, *rx_pkt;
-	const struct framing *line;
-	/* state: line free at line_ps + line_rem / rate ps */
-	uint64_t line_ps, line_rem;
-	uint64_t last_bit_ps; /* end of the frame being sent, while its buffer is held */
-	uint64_t start_cyc;   /* cycle within which the line becomes free */
-	uint32_t sending;     /* buffer being sent, or BUF_NONE */
-	struct rx_slot *rx;   /* ring of rx_slots */
-	uint32_t rx_slots, rx_head, rx_count;
-	uint32_t rx_bytes; /* occupancy of the receive buffer */
-	/* statistics */
-	uint64_t tx_frames, tx_bytes, tx_line_bytes, tx_busy_ps;
-	uint64_t rx_frames, rx_bytes_in, rx_dropped, rx_vcrc, rx_bytes_max;
 };
 
 #define T struct mac
@@ -76,6 +39,11 @@ static const struct field mac_fields[] = {
 	PARAM_BYTES(T, rx_buffer, 262016, 8192, 64 * MIB, "receive buffer",
 		    "documented: ingress buffer of a ConnectX-5"),
 	PARAM_BOOL(T, vcrc_always, 0, "recompute the VCRC of unaltered packets too", "declared"),
+	PARAM_BOOL(T, pause, 0, "lossless Ethernet: PAUSE frames before the receive buffer is full",
+		   "declared"),
+	PARAM_BYTES(T, rx_xoff, 192 * KIB, 4096, 64 * MIB,
+		    "occupancy of the receive buffer above which the peer is paused", "declared"),
+	PARAM_BYTES(T, rx_xon, 128 * KIB, 4096, 64 * MIB, "at and below it goes on", "declared"),
 	PORT_IN(T, tx_pkt, pkt, "packets to send"),
 	PORT_OUT(T, tx_frame, frame, "frames to the line, pushed as they start"),
 	PORT_IN(T, rx_frame, frame, "frames from the line"),
@@ -89,6 +57,11 @@ static const struct field mac_fields[] = {
 	STAT(T, rx_dropped, "pkt", "frames dropped because the receive buffer was full"),
 	STAT(T, rx_vcrc, "pkt", "InfiniBand: packets dropped because of a wrong VCRC"),
 	STAT(T, rx_bytes_max, "B", "highest occupancy of the receive buffer"),
+	STAT(T, rx_pauses, "pkt", "PAUSE frames sent that stop the peer, repeats included"),
+	STAT(T, rx_pause_ps, "ps", "time for which the peer was to wait"),
+	STAT(T, tx_pauses, "pkt", "PAUSE frames received that stop this port"),
+	STAT(T, tx_pause_ps, "ps", "time for which this port was to wait"),
+	SIGNAL(T, is_xoff, 1, "the peer was told to wait"),
 	SIGNAL(T, rx_bytes, 27, "occupancy of the receive buffer"),
 	FIELDS_END
 };
@@ -102,6 +75,7 @@ static void mac_build(struct block *b)
 	m->line = port_is_ib(&nic->addr) ? &infiniband : &ethernet;
 	m->rx_slots = m->rx_buffer / m->line->min + 1;
 	m->rx = block_alloc(b, m->rx_slots, sizeof(*m->rx));
+	mac_pause_build(m);
 }
 
 static void mac_reset(struct block *b)
@@ -111,6 +85,7 @@ static void mac_reset(struct block *b)
 	m->line_ps = m->line_rem = m->last_bit_ps = m->start_cyc = 0;
 	m->sending = BUF_NONE;
 	m->rx_head = m->rx_count = m->rx_bytes = 0;
+	mac_pause_reset(m);
 }
 
 static uint32_t padded(const struct mac *m, const struct packet *p)
@@ -147,7 +122,13 @@ static uint64_t line_free(const struct mac *m)
 	return m->line_ps + (m->line_rem != 0);
 }
 
-static void start_frame(struct mac *m, uint32_t buf)
+static void release(struct mac *m)
+{
+	buf_unref(&m->b, m->sending);
+	m->sending = BUF_NONE;
+}
+
+void mac_start_frame(struct mac *m, uint32_t buf)
 {
 	const struct nic *nic = m->b.env;
 	struct packet *p = buf_data(m->b.sim, buf);
@@ -155,6 +136,9 @@ static void start_frame(struct mac *m, uint32_t buf)
 	struct frame f = { .buf = buf };
 	uint64_t from_ps;
 
+	if (m->sending !=
+	    BUF_NONE) /* its last bit and the gap fall into this cycle, after the edge */
+		release(m);
 	if (line_free(m) < m->b.now_ps) {
 		m->line_ps = m->b.now_ps;
 		m->line_rem = 0;
@@ -182,12 +166,6 @@ static void start_frame(struct mac *m, uint32_t buf)
 	frame_push(m->tx_frame, &f);
 }
 
-static void release(struct mac *m)
-{
-	buf_unref(&m->b, m->sending);
-	m->sending = BUF_NONE;
-}
-
 static uint64_t send(struct mac *m)
 {
 	struct block *b = &m->b;
@@ -202,14 +180,13 @@ static uint64_t send(struct mac *m)
 		return wake;
 	if (m->start_cyc > b->cycle)
 		return min_u64(wake, m->start_cyc);
+	if (m->paused_until_ps > b->now_ps)
+		return min_u64(wake, block_cycle_at(b, m->paused_until_ps));
 	if (!chan_can_push(m->tx_frame)) {
 		chan_stall(m->tx_frame);
 		return wake;
 	}
-	/* its last bit and the gap fall into this cycle, after the edge */
-	if (m->sending != BUF_NONE)
-		release(m);
-	start_frame(m, in->buf);
+	mac_start_frame(m, in->buf);
 	chan_pop(m->tx_pkt);
 	return block_cycle_at(b, m->last_bit_ps);
 }
@@ -228,6 +205,11 @@ static uint64_t take(struct mac *m)
 	if (f->last_ps > b->now_ps)
 		return block_cycle_at(b, f->last_ps);
 	p = buf_data(b->sim, f->buf);
+	if (m->pause && mac_pause_take(m, p, f->last_ps)) {
+		buf_unref(b, f->buf);
+		chan_pop(m->rx_frame);
+		return b->cycle + 1; /* the port may send again */
+	}
 	bytes = padded(m, p);
 	m->rx_frames++;
 	m->rx_bytes_in += p->len;
@@ -277,10 +259,14 @@ static uint64_t deliver(struct mac *m)
 static uint64_t mac_step(struct block *b)
 {
 	struct mac *m = (struct mac *)b;
-	uint64_t wake = send(m);
+	uint64_t wake = m->pause ? mac_pause_tell(m) : CYCLE_NEVER;
 
+	wake = min_u64(wake, send(m));
 	wake = min_u64(wake, take(m));
-	return min_u64(wake, deliver(m));
+	wake = min_u64(wake, deliver(m));
+	if (m->pause && mac_pause_is_due(m))
+		wake = min_u64(wake, max_u64(m->start_cyc, b->cycle + 1));
+	return wake;
 }
 
 const struct block_class mac_class = {

@@ -13,7 +13,7 @@
 #include "sim/outfile.h"
 
 #define PATH_LEN 4096u
-#define STALL_PS PS_PER_S /* nothing gets done for so long: stuck */
+#define STALL_PS (100 * PS_PER_S) /* nothing gets done for so long: stuck */
 
 /* Takes the rows of the op log. */
 struct perf_sink {

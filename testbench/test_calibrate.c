@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_calibrate.c - `rnicsim calibrate`: its rows are sound, and it tells what is met from what is not
+ */
+#include <CUnit/CUnit.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "models/calibrate.h"
+#include "sim/units.h"
+#include "testbench/tb_file.h"
+
+extern CU_TestInfo test_calibrate_tests[];
+
+#define MAX_ARGS 64
+
+/* Whether 'text' is a good command line of `perf`. */
+static bool parses(const char *text)
+{
+	static char perf[] = "perf";
+	char *copy = x_strdup(text), *argv[MAX_ARGS], *save = NULL;
+	struct perf_spec s;
+	struct err e = { 0 };
+	int argc = 0;
+	bool ok;
+
+	argv[argc++] = perf;
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		argv[argc++] = w;
+	ok = perf_options_parse(argc, argv, &s, &e);
+	free(copy);
+	return ok;
+}
+
+static void rows_have_all_that_a_reader_needs(void)
+{
+	for (uint32_t i = 0; i < calibrate_n_rows; i++) {
+		const struct calibrate_row *r = &calibrate_rows[i];
+
+		CU_ASSERT(r->profile && r->what && r->unit && strlen(r->source) > 5);
+		CU_ASSERT(r->published > 0 && r->percent >= 0 && r->percent <= 25);
+		CU_ASSERT(parses(r->perf));
+		CU_ASSERT_EQUAL(r->versus != NULL, r->value == VALUE_SHARE);
+		CU_ASSERT(!r->versus || parses(r->versus));
+		/* a name belongs to one row of a profile */
+		for (uint32_t k = 0; k < i; k++)
+			CU_ASSERT(strcmp(calibrate_rows[k].profile, r->profile) != 0 ||
+				  strcmp(calibrate_rows[k].what, r->what) != 0);
+	}
+}
+
+static void judge_knows_each_band(void)
+{
+	static const struct {
+		enum calibrate_band band;
+		double simulated;
+		bool is_met;
+	} cases[] = {
+		{ BAND_WITHIN, 90, true },      { BAND_WITHIN, 110, true },
+		{ BAND_WITHIN, 89.9, false },   { BAND_WITHIN, 110.1, false },
+		{ BAND_AT_LEAST, 90, true },    { BAND_AT_LEAST, 89.9, false },
+		{ BAND_AT_LEAST, 500, true },   { BAND_AT_MOST, 110, true },
+		{ BAND_AT_MOST, 110.1, false }, { BAND_AT_MOST, 1, true },
+	};
+	struct calibrate_row row = { .published = 100, .percent = 10 };
+	struct calibrate_result r;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		row.band = cases[i].band;
+		calibrate_judge(&row, cases[i].simulated, &r);
+		CU_ASSERT_EQUAL(r.is_met, cases[i].is_met);
+		CU_ASSERT_DOUBLE_EQUAL(r.error_percent, cases[i].simulated - 100, 1e-9);
+	}
+	row.band = BAND_WITHIN;
+	calibrate_judge(&row, NAN, &r); /* a benchmark that did not end */
+	CU_ASSERT_FALSE(r.is_met);
+}
+
+/* The seeded fault: a cable of 200 m more, which the row's benchmark is not of. */
+static void row_is_met_by_its_profile_and_missed_with_a_fault(void)
+{
+	struct calibrate_row row = {
+		.profile = "generic-100g",
+		.published = 100.0 * 4096 / 4178,
+		.band = BAND_WITHIN,
+		.percent = 2,
+		.value = VALUE_GBPS,
+		.perf = "write_bw -s 262144 -n 60",
+	};
+	struct calibrate_result r;
+	struct err e = { 0 };
+
+	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
+	CU_ASSERT(r.is_met);
+	row.perf = "write_bw -s 262144 -n 60 --set mac.rate=90Gbps";
+	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
+	CU_ASSERT_FALSE(r.is_met);
+	row.value = VALUE_SHARE;
+	row.versus = "write_bw -s 262144 -n 60";
+	row.published = 0.9;
+	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
+	CU_ASSERT(r.is_met);
+	row.profile = "none-such";
+	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_BAD_INPUT);
+	CU_ASSERT(e.is_set);
+}
+
+static void wrong_arguments_are_refused(void)
+{
+	char calibrate[] = "calibrate", option[] = "--xml", profile[] = "connectx9", other[] = "x";
+	char *one[] = { calibrate, option }, *two[] = { calibrate, profile },
+	     *three[] = { calibrate, profile, other };
+	struct err e = { 0 };
+
+	CU_ASSERT_EQUAL(cmd_calibrate(2, one, &e), EXIT_BAD_INPUT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "--csv, --json"));
+	e = (struct err){ 0 };
+	CU_ASSERT_EQUAL(cmd_calibrate(2, two, &e), EXIT_BAD_INPUT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "connectx5"));
+	e = (struct err){ 0 };
+	CU_ASSERT_EQUAL(cmd_calibrate(3, three, &e), EXIT_BAD_INPUT);
+}
+
+CU_TestInfo test_calibrate_tests[] = {
+	{ "rows_have_all_that_a_reader_needs", rows_have_all_that_a_reader_needs },
+	{ "judge_knows_each_band", judge_knows_each_band },
+	{ "row_is_met_by_its_profile_and_missed_with_a_fault",
+	  row_is_met_by_its_profile_and_missed_with_a_fault },
+	{ "wrong_arguments_are_refused", wrong_arguments_are_refused },
+	CU_TEST_INFO_NULL
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_profiles.c - the device presets: every line has its evidence, every preset runs the demo
+ */
+#include <CUnit/CUnit.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/err.h"
+#include "sim/units.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_run.h"
+
+extern CU_TestInfo test_profiles_tests[];
+
+#define PROFILES "models/profiles"
+#define MAX_PROFILES 64u
+
+static char *names[MAX_PROFILES];
+static unsigned n_names;
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The presets there are, without ".ini". */
+static void find_profiles(void)
+{
+	DIR *d = opendir(PROFILES);
+	struct dirent *f;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(d);
+	for (n_names = 0; (f = readdir(d)) && n_names < MAX_PROFILES;) {
+		char *dot = strstr(f->d_name, ".ini");
+
+		if (!dot)
+			continue;
+		names[n_names] = x_strdup(f->d_name);
+		names[n_names++][dot - f->d_name] = '\0';
+	}
+	closedir(d);
+	qsort(names, n_names, sizeof(*names), by_name);
+}
+
+static void drop_profiles(void)
+{
+	while (n_names)
+		free(names[--n_names]);
+}
+
+/* Lines with a setting that do not say where it is from. */
+static unsigned lines_without_evidence(char *text)
+{
+	static const char *const tags[] = { "measured: ", "documented: ", "fitted: ", "declared" };
+	unsigned n = 0;
+	char *save = NULL;
+
+	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		const char *why = strchr(l, ';');
+		bool has = false;
+
+		if (l[0] == ';' || l[0] == '[' || !strchr(l, '='))
+			continue;
+		for (size_t i = 0; why && i < ARRAY_LEN(tags); i++)
+			has |= strncmp(why + 1 + strspn(why + 1, " \t"), tags[i],
+				       strlen(tags[i])) == 0;
+		n += !has;
+	}
+	return n;
+}
+
+static void every_line_of_a_profile_has_its_evidence(void)
+{
+	char fault[] = "[nic]\nclock = 1GHz ; because\nx = 1\ny = 2 ; declared\n", path[512];
+
+	find_profiles();
+	for (unsigned i = 0; i < n_names; i++) {
+		char *text;
+
+		snprintf(path, sizeof(path), PROFILES "/%s.ini", names[i]);
+		text = tb_read(path);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+		CU_ASSERT_EQUAL(text[0], ';'); /* what it is */
+		CU_ASSERT_EQUAL(lines_without_evidence(text), 0);
+		free(text);
+	}
+	CU_ASSERT_EQUAL(lines_without_evidence(fault), 2);
+	drop_profiles();
+}
+
+static void every_profile_runs_the_demo(void)
+{
+	find_profiles();
+	for (unsigned i = 0; i < n_names; i++) {
+		char profile[300];
+		const char *const sets[] = { profile, NULL };
+		struct tb_run t = { 0 };
+
+		snprintf(profile, sizeof(profile), "nic.profile=%s", names[i]);
+		CU_ASSERT_FATAL(tb_run_open(
+			&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .sets = sets }));
+		CU_ASSERT_EQUAL(tb_run_go(&t), 0);
+		tb_run_close(&t);
+	}
+	drop_profiles();
+}
+
+static void the_manual_lists_every_profile(void)
+{
+	char *text = tb_read("README.md"), word[300];
+
+	find_profiles();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	for (unsigned i = 0; i < n_names; i++) {
+		snprintf(word, sizeof(word), "`%s`", names[i]);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, word));
+	}
+	free(text);
+	drop_profiles();
+}
+
+CU_TestInfo test_profiles_tests[] = {
+	{ "every_line_of_a_profile_has_its_evidence", every_line_of_a_profile_has_its_evidence },
+	{ "every_profile_runs_the_demo", every_profile_runs_the_demo },
+	{ "the_manual_lists_every_profile", the_manual_lists_every_profile },
+	CU_TEST_INFO_NULL
+};
