@@ -78,7 +78,7 @@ static void judge_knows_each_band(void)
 	CU_ASSERT_FALSE(r.is_met);
 }
 
-/* The seeded fault: a cable of 200 m more, which the row's benchmark is not of. */
+/* The seeded fault: a line of 90 Gb/s. */
 static void row_is_met_by_its_profile_and_missed_with_a_fault(void)
 {
 	struct calibrate_row row = {
@@ -87,18 +87,18 @@ static void row_is_met_by_its_profile_and_missed_with_a_fault(void)
 		.band = BAND_WITHIN,
 		.percent = 2,
 		.value = VALUE_GBPS,
-		.perf = "write_bw -s 262144 -n 60",
+		.perf = "write_bw -s 262144 -n 200",
 	};
 	struct calibrate_result r;
 	struct err e = { 0 };
 
 	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
 	CU_ASSERT(r.is_met);
-	row.perf = "write_bw -s 262144 -n 60 --set mac.rate=90Gbps";
+	row.perf = "write_bw -s 262144 -n 200 --set mac.rate=90Gbps";
 	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
 	CU_ASSERT_FALSE(r.is_met);
 	row.value = VALUE_SHARE;
-	row.versus = "write_bw -s 262144 -n 60";
+	row.versus = "write_bw -s 262144 -n 200";
 	row.published = 0.9;
 	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
 	CU_ASSERT(r.is_met);
