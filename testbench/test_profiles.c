@@ -99,6 +99,8 @@ static void every_profile_runs_the_demo(void)
 		const char *const sets[] = { profile, NULL };
 		struct tb_run t = { 0 };
 
+		if (strcmp(names[i], "pcie-bench") == 0)
+			continue; /* of pcie_bench, whose device is no NIC */
 		snprintf(profile, sizeof(profile), "nic.profile=%s", names[i]);
 		CU_ASSERT_FATAL(tb_run_open(
 			&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .sets = sets }));
