@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "models/calibrate.h"
+#include "models/calibrate_pcie.h"
 #include "sim/json.h"
 #include "sim/units.h"
+
+#define PCIE_PROFILE "pcie-bench"
 
 enum output { OUTPUT_TEXT, OUTPUT_CSV, OUTPUT_JSON };
 
@@ -76,20 +79,64 @@ static void print_json(struct calibrate *c, const struct calibrate_row *row,
 	json_close(j);
 }
 
-static bool run_row(struct calibrate *c, const struct calibrate_row *row, struct err *e)
+static void print_row(struct calibrate *c, const struct calibrate_row *row,
+		      const struct calibrate_result *r)
+{
+	if (c->output == OUTPUT_CSV)
+		print_csv(c, row, r);
+	else if (c->output == OUTPUT_JSON)
+		print_json(c, row, r);
+	else
+		print_text(c, row, r);
+	c->n++;
+	c->n_missed += !r->is_met;
+}
+
+static bool is_wanted(const struct calibrate *c, const char *profile)
+{
+	return !c->profile || strcmp(profile, c->profile) == 0;
+}
+
+/* The rows of `rnicsim perf`. */
+static bool run_nics(struct calibrate *c, struct err *e)
 {
 	struct calibrate_result r;
 
-	if (calibrate_run(row, &r, e) != EXIT_OK)
-		return false;
-	if (c->output == OUTPUT_CSV)
-		print_csv(c, row, &r);
-	else if (c->output == OUTPUT_JSON)
-		print_json(c, row, &r);
-	else
-		print_text(c, row, &r);
-	c->n++;
-	c->n_missed += !r.is_met;
+	for (uint32_t i = 0; i < calibrate_n_rows; i++) {
+		const struct calibrate_row *row = &calibrate_rows[i];
+
+		if (!is_wanted(c, row->profile))
+			continue;
+		if (calibrate_run(row, &r, e) == EXIT_BAD_INPUT)
+			return false;
+		print_row(c, row, &r);
+	}
+	return true;
+}
+
+/* Those of `rnicsim pcie-bench`. */
+static bool run_hosts(struct calibrate *c, struct err *e)
+{
+	struct calibrate_result r;
+	double v;
+
+	for (uint32_t i = 0; i < pcie_n_rows && is_wanted(c, PCIE_PROFILE); i++) {
+		const struct pcie_row *p = &pcie_rows[i];
+		const struct calibrate_row row = {
+			.profile = PCIE_PROFILE,
+			.what = p->name,
+			.unit = p->unit,
+			.published = p->published,
+			.percent = p->band_percent,
+			.source = "pcie-bench, SIGCOMM 2018",
+			.perf = "pcie-bench",
+		};
+
+		if (!pcie_row_run(p, &v, e))
+			return false;
+		calibrate_judge(&row, v, &r);
+		print_row(c, &row, &r);
+	}
 	return true;
 }
 
@@ -100,21 +147,20 @@ static bool has_rows(const char *profile)
 	for (uint32_t i = 0; i < calibrate_n_rows; i++)
 		if (strcmp(calibrate_rows[i].profile, profile) == 0)
 			return true;
-	return false;
+	return strcmp(profile, PCIE_PROFILE) == 0;
 }
 
 /* Profiles that have rows, each once. */
 static const char *profile_names(char *buf, size_t len)
 {
-	size_t n = 0;
+	size_t n = (size_t)snprintf(buf, len, PCIE_PROFILE);
 
-	buf[0] = '\0';
 	for (uint32_t i = 0; i < calibrate_n_rows; i++) {
 		const char *name = calibrate_rows[i].profile;
 
 		if (i && strcmp(name, calibrate_rows[i - 1].profile) == 0)
 			continue;
-		n += (size_t)snprintf(buf + n, n < len ? len - n : 0, "%s%s", n ? ", " : "", name);
+		n += (size_t)snprintf(buf + n, n < len ? len - n : 0, ", %s", name);
 	}
 	return buf;
 }
@@ -147,7 +193,6 @@ static bool parse(int argc, char **argv, struct calibrate *c, struct err *e)
 int cmd_calibrate(int argc, char **argv, struct err *e)
 {
 	struct calibrate c = { 0 };
-	bool ok = true;
 
 	if (!parse(argc, argv, &c, e))
 		return EXIT_BAD_INPUT;
@@ -155,10 +200,7 @@ int cmd_calibrate(int argc, char **argv, struct err *e)
 		json_begin(&c.j, stdout);
 		json_open_array(&c.j, NULL);
 	}
-	for (uint32_t i = 0; ok && i < calibrate_n_rows; i++)
-		if (!c.profile || strcmp(calibrate_rows[i].profile, c.profile) == 0)
-			ok = run_row(&c, &calibrate_rows[i], e);
-	if (!ok)
+	if (!run_hosts(&c, e) || !run_nics(&c, e))
 		return EXIT_BAD_INPUT;
 	if (c.output == OUTPUT_JSON) {
 		json_close(&c.j);

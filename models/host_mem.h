@@ -80,8 +80,7 @@ struct host_mem {
 	uint64_t refresh_ppb; /* a read of memory meets a refresh so often */
 	uint32_t waiting, tlps_inside;
 	/* statistics */
-	uint64_t reads, writes, read_b, write_b, stores, mmios, mmio_b, polls, polls_waited, peeks,
-		irqs;
+	uint64_t reads, writes, read_b, write_b, stores, mmios, mmio_b, polls, polls_waited, peeks, irqs;
 	uint64_t bad_addr;
 	uint64_t llc_hits, llc_misses, iotlb_hits, iotlb_misses, iommu_wait_ps, walker_wait_ps,
 		walker_busy_ps;
