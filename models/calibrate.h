@@ -16,9 +16,11 @@
 enum calibrate_value {
 	VALUE_US,    /* typical latency */
 	VALUE_GBPS,  /* goodput */
+	VALUE_LINE,  /* what the line carries, headers and gaps included, in Gb/s */
 	VALUE_MOPS,  /* messages a second */
 	VALUE_SHARE, /* message rate as a share of that of 'versus' */
-	VALUE_PAUSE  /* share of the time for which NIC 0 has its peer pause */
+	VALUE_PAUSE, /* percent of the time for which NIC 0 has its peer pause */
+	CALIBRATE_VALUES
 };
 
 enum calibrate_band {

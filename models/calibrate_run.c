@@ -27,27 +27,36 @@ static int split(char *args, const char *profile, char *argv[MAX_ARGS])
 	return n;
 }
 
+/* The statistic that a value is made of; NULL: of posts and completions alone. */
+static const char *const value_stats[CALIBRATE_VALUES] = {
+	[VALUE_LINE] = "tx_line_bytes",
+	[VALUE_PAUSE] = "rx_pause_ps",
+};
+
 static double value_of(enum calibrate_value value, const struct perf_spec *s,
-		       const struct perf_result *r, const struct perf_stat *pause)
+		       const struct perf_result *r, uint64_t stat)
 {
 	const struct perf_times *t = &r->times[0];
 	struct perf_lat l;
 	struct perf_bw b;
+	double ps;
 
 	if (value == VALUE_US) {
 		perf_latency(s, r, &l);
 		return l.typical;
 	}
+	ps = (double)(t->poll_ps[t->n - 1] - t->post_ps[0]);
 	if (value == VALUE_PAUSE)
-		return t->n ? (double)pause->value / (double)(t->poll_ps[t->n - 1] - t->post_ps[0])
-			    : 0;
+		return 100 * (double)stat / ps;
+	if (value == VALUE_LINE)
+		return (double)stat * 8 * 1000 / ps;
 	perf_bandwidth(s, r, &b);
 	return value == VALUE_GBPS ? b.average * 8 / 1e9 : b.rate / 1e6;
 }
 
 static int run_one(const struct calibrate_row *row, const char *perf, double *v, struct err *e)
 {
-	struct perf_stat pause = { "nic0.mac", "rx_pause_ps", 0 };
+	struct perf_stat stat = { "nic0.mac", value_stats[row->value], 0 };
 	char *args = x_strdup(perf), *argv[MAX_ARGS];
 	struct perf_result r = { 0 };
 	struct perf_spec s;
@@ -55,9 +64,9 @@ static int run_one(const struct calibrate_row *row, const char *perf, double *v,
 
 	if (perf_options_parse(split(args, row->profile, argv), argv, &s, e)) {
 		perf_spec_fit(&s);
-		status = perf_measure_stats(&s, &r, &pause, row->value == VALUE_PAUSE, e);
+		status = perf_measure_stats(&s, &r, &stat, stat.name != NULL, e);
 	}
-	*v = status == EXIT_OK ? value_of(row->value, &s, &r, &pause) : NAN;
+	*v = status == EXIT_OK ? value_of(row->value, &s, &r, stat.value) : NAN;
 	perf_result_release(&r);
 	free(args);
 	return status;

@@ -94,7 +94,7 @@ static bool configure(struct bench *b, const struct pcie_bench_how *how, struct 
 	for (const char *const *s = how->sets; s && *s; s++)
 		if (!config_set(&b->cfg, *s, e))
 			return false;
-	return rnic_read_profile(&b->cfg, GROUP, how->profile ? how->profile : PCIE_BENCH_PROFILE,
+	return rnic_read_profile(&b->cfg, GROUP, NULL, how->profile ? how->profile : PCIE_BENCH_PROFILE,
 				 e);
 }
 

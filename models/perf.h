@@ -34,6 +34,7 @@ struct perf_spec {
 	uint64_t timeout;            /* as in 4.096 us x 2^timeout */
 	bool is_all, is_bidir, is_cas, is_gbits, has_huge;
 	/* not perftest's: */
+	uint64_t threads; /* cores of each host, among which the QPs are dealt out, a CQ each */
 	uint64_t sges;           /* segments of a message */
 	uint64_t region, stride; /* bytes of memory a side that messages walk through; 0 = stay */
 	/* how it is run */

@@ -56,6 +56,7 @@ static const struct option options[] = {
 	{ "-F", "--CPU-freq", FORM_IGNORED, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--report_gbits", FORM_FLAG, AT(is_gbits), 0, 1, IN_BW | IN_VERBS, NULL },
 	{ "", "--use_hugepages", FORM_FLAG, AT(has_huge), 0, 1, IN_TESTS | IN_VERBS, NULL },
+	{ "", "--threads", FORM_NUMBER_OF, AT(threads), 1, 256, IN_BW | IN_VERBS, NULL },
 	{ "", "--sges", FORM_NUMBER_OF, AT(sges), 1, 16, IN_TESTS | (IN_VERBS & ~IN_ATOMIC), NULL },
 	{ "", "--region", FORM_NUMBER_OF, AT(region), 4096, 1ull << 36, IN_BW | IN_VERBS, NULL },
 	{ "", "--stride", FORM_NUMBER_OF, AT(stride), 1, 1ull << 32, IN_BW | IN_VERBS, NULL },
@@ -89,6 +90,7 @@ void perf_spec_init(struct perf_spec *s, enum perf_verb verb, bool is_lat)
 		.post_list = 1,
 		.outs = PERF_OUTS,
 		.timeout = 14,
+		.threads = 1,
 		.sges = 1,
 		.nic = "generic-100g",
 		.seed = 1,
@@ -208,7 +210,8 @@ static bool unknown_option(const char *name, struct err *e)
 	return err_set(
 		e, NULL, 0,
 		"perf: unknown option '%s'%s%s%s; allowed: -s -a -n -q -t -r -I -m -Q -l -o -u "
-		"-b -c -A -F, their long names, --report_gbits, --use_hugepages, --nic PROFILE, "
+		"-b -c -A -F, their long names, --report_gbits, --use_hugepages, --threads N, "
+		"--sges N, --region SIZE, --stride SIZE, --nic PROFILE, "
 		"--set block.key=value, --seed N, --out DIR",
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -262,6 +265,9 @@ static bool check(const struct perf_spec *s, struct err *e)
 		return err_set(e, NULL, 0,
 			       "perf: --region and --stride: allowed: both, with room for a "
 			       "message and a step of each QP");
+	if (s->threads > s->qps)
+		return err_set(e, NULL, 0, "perf: --threads %llu: allowed: a QP each at least",
+			       (unsigned long long)s->threads);
 	if (s->size < s->sges)
 		return err_set(e, NULL, 0, "perf: --sges %llu: allowed: a byte each at least",
 			       (unsigned long long)s->sges);

@@ -56,6 +56,9 @@ static bool configure(struct perf_run *u, struct err *e)
 	snprintf(set, sizeof(set), "nic.profile=%.4000s", u->s->nic);
 	if (!config_set_as(&u->cfg, "--nic", set, e))
 		return false;
+	snprintf(set, sizeof(set), "workload.cores=%" PRIu64, u->s->threads);
+	if (u->s->threads > 1 && !config_set_as(&u->cfg, "--threads", set, e))
+		return false;
 	for (uint32_t i = 0; i < u->s->n_sets; i++)
 		if (!config_set(&u->cfg, u->s->sets[i], e))
 			return false;
@@ -88,6 +91,8 @@ static bool write_scenario(const struct perf_spec *s, struct err *e)
 	fprintf(f,
 		"\n\n[scenario]\ntrace = perf.trace\nseed = %" PRIu64 "\n\n[nic]\nprofile = %s\n",
 		s->seed, s->nic);
+	if (s->threads > 1)
+		fprintf(f, "\n[workload]\ncores = %" PRIu64 "\n", s->threads);
 	fclose(f);
 	ok = write_file(s->dir, "perf.ini", text, e);
 	free(text);

@@ -5,7 +5,7 @@
  * WRITE latency is a ping-pong: each side spins on the last byte of its buffer, which the other's
  * WRITE changes (stamp=, poll=). In SEND latency each side's post waits for its receive. READ and
  * ATOMIC latency is one request after the other. A bandwidth test keeps tx_depth requests of each
- * QP in flight, every cq_mod-th signaled, all QPs of a host on one CQ. As in perftest every QP has
+ * QP in flight, every cq_mod-th signaled, all QPs of a thread on one CQ. As in perftest every QP has
  * a part of its own, in whole pages, of one region; unlike there (in bandwidth tests of up to
  * 2 KiB) messages do not walk through their page.
  */
@@ -62,6 +62,7 @@ static void write_hosts(const struct writer *w)
 {
 	const struct perf_spec *s = w->s;
 	uint64_t page = s->has_huge ? HUGE_PAGE : PAGE;
+	uint64_t qps = ceil_div(s->qps, s->threads);
 	uint64_t len = s->region ? s->region : 2 * s->qps * w->slot;
 
 	fprintf(w->f, "rnicsim-trace 1\nhost h0\nhost h1\n");
@@ -70,10 +71,12 @@ static void write_hosts(const struct writer *w)
 			"mr h%u buf va=0x%u00000000000 len=%" PRIu64
 			" access=lw,rw,rr,ra fill=zero page=%s\n",
 			h, h + 1, align_up(len, page), s->has_huge ? "2MiB" : "4KiB");
-		fprintf(w->f, "cq h%u scq depth=%" PRIu64 "\n", h,
-			min_u64(MAX_CQ, s->tx_depth * s->qps));
-		fprintf(w->f, "cq h%u rcq depth=%" PRIu64 "\n", h,
-			min_u64(MAX_CQ, s->rx_depth * s->qps));
+		for (uint64_t i = 0; i < s->threads; i++)
+			fprintf(w->f,
+				"cq h%u scq%" PRIu64 " depth=%" PRIu64 "\ncq h%u rcq%" PRIu64
+				" depth=%" PRIu64 "\n",
+				h, i, min_u64(MAX_CQ, s->tx_depth * qps), h, i,
+				min_u64(MAX_CQ, s->rx_depth * qps));
 	}
 }
 
@@ -87,9 +90,10 @@ static void write_qps(const struct writer *w)
 			fprintf(w->f,
 				"qp h%u q%" PRIu64 " type=%s mtu=%" PRIu64 " sq=%" PRIu64
 				" rq=%" PRIu64 " max_sge=%" PRIu64 " inline=%" PRIu64
-				" scq=scq rcq=rcq",
+				" scq=scq%" PRIu64 " rcq=rcq%" PRIu64,
 				h, i, types[s->type], s->mtu, s->tx_depth,
-				has_peer_recv(s) ? s->rx_depth : 1, s->sges, s->inline_b);
+				has_peer_recv(s) ? s->rx_depth : 1, s->sges, s->inline_b,
+				i % s->threads, i % s->threads);
 			if (s->type == QP_UD)
 				fprintf(w->f, " qkey=0x%x", QKEY);
 			else

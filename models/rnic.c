@@ -225,7 +225,8 @@ static void profile_path(const char *name, char *path)
 		snprintf(path, PATH_LEN, "models/profiles/%.200s.ini", name);
 }
 
-bool rnic_read_profile(struct config *cfg, const char *group, const char *otherwise, struct err *e)
+bool rnic_read_profile(struct config *cfg, const char *group, const char *host,
+		       const char *otherwise, struct err *e)
 {
 	const struct setting *set = config_lookup(cfg, group, "nic", "profile");
 	char path[PATH_LEN];
@@ -236,7 +237,8 @@ bool rnic_read_profile(struct config *cfg, const char *group, const char *otherw
 			e, set->file, set->line,
 			"there is no profile '%s'; allowed: the names of the .ini files in models/profiles, or a path",
 			set->value);
-	return config_read_profile(cfg, path, group, e);
+	return config_read_profile(cfg, path, group, e) &&
+	       (!host || config_read_profile(cfg, path, host, e));
 }
 
 /* ---- building ---- */
@@ -276,15 +278,16 @@ static bool build_node(struct rnic *r, struct config *cfg, uint32_t i, uint32_t 
 	uint32_t n = 0;
 
 	snprintf(name, sizeof(name), "host%" PRIu32, h);
-	if (!config_apply(cfg, name, "host", host_fields, &cpu, e))
+	snprintf(port, sizeof(port), "nic%" PRIu32, i);
+	if (!rnic_read_profile(cfg, port, name, DEFAULT_PROFILE, e) ||
+	    !config_apply(cfg, name, "host", host_fields, &cpu, e))
 		return false;
 	for (size_t k = 0; k < ARRAY_LEN(host_blocks); k++, n++)
 		if (!add_part(r, cfg, name, host_blocks[k].inst, host_blocks[k].cls, cpu.clock,
 			      host, &parts[n], e))
 			return false;
 	snprintf(name, sizeof(name), "nic%" PRIu32, i);
-	if (!rnic_read_profile(cfg, name, DEFAULT_PROFILE, e) ||
-	    !config_apply(cfg, name, "nic", nic_fields, &nic, e))
+	if (!config_apply(cfg, name, "nic", nic_fields, &nic, e))
 		return false;
 	host->nic->has_plain_qkey = nic.plain_qkey;
 	host->nic->takes_long_ud = nic.long_ud;

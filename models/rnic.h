@@ -39,9 +39,10 @@ void rnic_destroy(struct rnic *r);
 
 /*
  * Read into 'cfg' the profile that `profile` of [nic] or of [group] ("nic0") names, or the one called
- * 'otherwise', for that group. False with 'e' set when there is none, or on a mistake in it.
+ * 'otherwise', for that group, and for 'host' ("host0"; NULL = none). False with 'e' set when there is none, or on a mistake in it.
  */
-bool rnic_read_profile(struct config *cfg, const char *group, const char *otherwise, struct err *e);
+bool rnic_read_profile(struct config *cfg, const char *group, const char *host,
+		       const char *otherwise, struct err *e);
 
 /* The set-up of NIC number 'i'. */
 static inline const struct nic *rnic_nic(const struct rnic *r, uint32_t i)

@@ -125,10 +125,22 @@ static bool key_error(const struct config *c, const struct setting *s, struct er
 	return false;
 }
 
+/* A profile is read for several groups (a NIC, its host): a setting of it is for one of them. */
+static bool is_used_elsewhere(const struct config *c, const struct setting *s)
+{
+	for (uint32_t i = 0; s->scope && i < c->n; i++) {
+		const struct setting *t = &c->settings[i];
+
+		if (t->is_used && t->line == s->line && t->scope && strcmp(t->file, s->file) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool config_check_used(const struct config *c, struct err *e)
 {
 	for (uint32_t i = 0; i < c->n; i++)
-		if (!c->settings[i].is_used)
+		if (!c->settings[i].is_used && !is_used_elsewhere(c, &c->settings[i]))
 			return key_error(c, &c->settings[i], e);
 	for (uint32_t i = 0; i < c->n_sections; i++) {
 		const struct section *s = &c->sections[i];
