@@ -106,11 +106,14 @@ $(BUILD)/fuzz-%: testbench/fuzz/fuzz_main.c $(patsubst %.c,$(BUILD)/fuzz/%.o,$(f
 	$(Q)clang -std=gnu11 -g -I. $(FUZZ_FLAGS) -fsanitize=fuzzer -DFUZZ_TARGET=fuzz_$* -o $@ $^ $(LDLIBS)
 
 # ---- SystemVerilog twins: the package of messages from models/msg.def, then one library a block ----
-$(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c models/msg_list.c models/msg.def models/msg.h models/nic.h
+$(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c models/msg_list.c models/hdr_sv.c models/hdr.c models/opcode.c \
+		models/msg.def models/msg.h models/nic.h models/hdr.def
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. -o $@ $(filter %.c,$^)
 $(VLT)/msg_pkg.sv: $(VLT)/msg_sv
 	$(Q)$< > $@.new && mv $@.new $@
+$(VLT)/hdr_pkg.sv: $(VLT)/msg_sv
+	$(Q)$< hdr > $@.new && mv $@.new $@
 define rtl_block
 $(VLT)/$(1)/V$(1)__ALL.a: rtl/$(1).sv $(wildcard rtl/rnic_*.sv) rtl/lint.vlt $(VLT)/msg_pkg.sv
 	$$(call say,RTL,$$<)
@@ -145,8 +148,8 @@ $(BUILD)/lint/%: %.c .clang-tidy $(wildcard */*.h */*.def)
 	@mkdir -p $(@D)
 	$(call say,TIDY,$<)
 	$(Q)clang-tidy --quiet $< -- -std=gnu11 $(filter-out -M%,$(CPPFLAGS)) 2>/dev/null && touch $@
-lint: $(LINTED) $(VLT)/msg_pkg.sv
-	$(Q)tools/lint.sh $(VLT)/msg_pkg.sv
+lint: $(LINTED) $(VLT)/msg_pkg.sv $(VLT)/hdr_pkg.sv
+	$(Q)tools/lint.sh $(VLT)/msg_pkg.sv $(VLT)/hdr_pkg.sv
 figures: demo
 	$(Q)tools/loss-curve.sh $(BUILD)/rnicsim $(OUT)/figures/loss.csv
 	$(Q)tools/figures.sh $(OUT)/demo $(OUT)/figures

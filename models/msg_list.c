@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * msg_list.c - msg.def expanded to descriptions, for `rnicsim describe`
+ * msg_list.c - for `rnicsim describe`: msg.def expanded to descriptions, and the further packages
  */
+#include "models/hdr_sv.h"
 #include "models/msg.h"
 #include "sim/describe.h"
 
@@ -21,3 +22,5 @@ const struct msg_desc message_list[] = {
 #undef MSG
 	{ .name = NULL }
 };
+
+sv_package_fn *const sv_packages[] = { hdr_sv, opcode_sv, NULL };

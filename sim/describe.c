@@ -365,6 +365,10 @@ static int describe_run(int argc, char **argv, struct err *e)
 	}
 	all = described();
 	ok = describe(stdout, all, message_list, name, form, e);
+	for (sv_package_fn *const *p = sv_packages; ok && form == DESCRIBE_SV && !name && *p; p++) {
+		putc('\n', stdout);
+		(*p)(stdout);
+	}
 	free(all);
 	return ok ? EXIT_OK : EXIT_BAD_INPUT;
 }

@@ -42,6 +42,10 @@ bool describe(FILE *f, const struct block_class *const *classes, const struct ms
 /* Every message of the program; the models define it. */
 extern const struct msg_desc message_list[];
 
+/* What else `describe --sv` prints when no block is asked for: packages, NULL at the end. */
+typedef void sv_package_fn(FILE *f);
+extern sv_package_fn *const sv_packages[];
+
 /* `rnicsim describe [BLOCK] [--json | --sv]`, of block_classes and message_list. */
 extern const struct command describe_command;
 

@@ -31,8 +31,7 @@ static const char *const reserved[] = {
 	"with",     "within",    "xor",     NULL
 };
 
-/* The name in SystemVerilog: reserved words get a trailing underscore ("buf_"). */
-static void put_name(FILE *f, const char *name)
+void describe_sv_name(FILE *f, const char *name)
 {
 	fputs(name, f);
 	for (unsigned i = 0; reserved[i]; i++)
@@ -53,7 +52,7 @@ static void put_message(FILE *f, const struct msg_desc *m)
 			fprintf(f, "[%u:0]", r->count - 1);
 		if (r->bits > 1 || r->count)
 			fprintf(f, "[%u:0] ", r->bits - 1);
-		put_name(f, r->name);
+		describe_sv_name(f, r->name);
 		fprintf(f, ";  // %s\n", r->doc);
 	}
 	fprintf(f, "  } %s_t;\n\n", m->name);

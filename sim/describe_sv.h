@@ -17,6 +17,9 @@ extern "C" {
  */
 void describe_sv(FILE *f, const struct msg_desc *msgs, const struct block_class *c);
 
+/* A name in SystemVerilog: reserved words get a trailing underscore ("buf_"). */
+void describe_sv_name(FILE *f, const char *name);
+
 #ifdef __cplusplus
 }
 #endif

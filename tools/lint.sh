@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh MSG_PKG.sv - layout, static checks of the C and of each Verilog module alone (clang-tidy: see the Makefile).
+# lint.sh MSG_PKG.sv HDR_PKG.sv - layout, static checks of the C and of each Verilog module alone (clang-tidy: see the Makefile).
 #
 # A tool that is missing costs one line, not the target. Exit status 1 when anything was found.
 set -u
 msg_pkg=$1
+hdr_pkg=$2
 status=0
 
 has() {
@@ -29,6 +30,7 @@ fi
 
 has clang-tidy
 if has verilator; then
+	verilator --lint-only -Wall rtl/lint.vlt "$hdr_pkg" || found verilator
 	for file in rtl/*.sv; do
 		verilator --lint-only -Wall rtl/lint.vlt "$msg_pkg" -Irtl "$file" --top-module "$(basename "$file" .sv)" ||
 			found verilator

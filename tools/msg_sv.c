@@ -2,13 +2,14 @@
 /*
  * msg_sv.c - prints the SystemVerilog packages that the twins need
  *
- *	msg_sv > msg_pkg.sv
+ *	msg_sv > msg_pkg.sv; msg_sv hdr > hdr_pkg.sv
  *
  * rnic_msg_pkg: the messages of models/msg.def, as `rnicsim describe --sv` prints them. rnic_pkg:
- * constants of the models' headers. A program of its own, as rnicsim may have the twins in it.
+ * constants of the models' headers. With `hdr`: rnic_hdr_pkg and rnic_opcode_pkg. A program of its own, as rnicsim may have the twins in it.
  */
 #include <stdio.h>
 
+#include "models/hdr_sv.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "sim/describe_sv.h"
@@ -41,8 +42,15 @@ static void print_constants(void)
 		       c[i].bits, c[i].value);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
+	if (argc > 1) {
+		hdr_sv(stdout);
+		printf("\n");
+		opcode_sv(stdout);
+		return 0;
+	}
 	describe_sv(stdout, message_list, NULL);
 	printf("\npackage rnic_pkg;\n");
 	print_constants();
