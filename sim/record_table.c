@@ -229,10 +229,10 @@ static bool extra_word(const struct record_reader *r, const struct record_kind *
 			  join(names, list, sizeof(list)));
 }
 
-static bool check_required(const struct record_reader *r, const struct record_kind *k,
+static bool check_required(const struct record_reader *r, const struct record_kind *k, uint32_t n,
 			   uint64_t given, struct err *e)
 {
-	for (uint32_t i = 0; i < k->n_fields; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const struct record_field *f = &k->fields[i];
 
 		if (f->flags & RECORD_REQUIRED && !(given >> i & 1))
@@ -290,7 +290,9 @@ static bool parse_places(struct record_reader *r, const struct record_kind *k, u
 		if (!parse_value(f, w->text, obj, ctx, why))
 			return bad_value(r, f, w->text, why, e);
 	}
-	return true;
+	while (place < k->n_fields && k->fields[place].flags & RECORD_PLACE)
+		place++;
+	return check_required(r, k, place, *given, e);
 }
 
 bool record_parse(struct record_reader *r, const struct record_kind *k, uint32_t skip, void *obj,
@@ -319,7 +321,7 @@ bool record_parse(struct record_reader *r, const struct record_kind *k, uint32_t
 		if (!parse_value(&k->fields[i], value, obj, ctx, why))
 			return bad_value(r, &k->fields[i], value, why, e);
 	}
-	return check_required(r, k, *given, e);
+	return check_required(r, k, k->n_fields, *given, e);
 }
 
 int record_find(const struct record_reader *r, const struct record_kind *const *kinds, size_t n,

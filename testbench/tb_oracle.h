@@ -17,4 +17,19 @@ bool tb_has_capture_tools(void);
  */
 bool tb_capture_is_good(const char *pcapng, uint32_t packets);
 
+/* The CRCs alone: what rdmacrc.py says. */
+bool tb_crcs_are_good(const char *pcapng, uint32_t packets);
+
+/*
+ * True when tshark reads this from the packets: a line each of opcode, destination QP, PSN, pad count, AETH
+ * syndrome, RETH length, immediate.
+ */
+bool tb_tshark_reads(const char *pcapng, const char *expected);
+
+/* True when scapy computes the same ICRC for exactly 'packets' packets of RoCEv2 over IPv4. */
+bool tb_scapy_agrees(const char *pcapng, uint32_t packets);
+
+/* Whether scapy is there; says so if not. */
+bool tb_has_scapy(void);
+
 #endif

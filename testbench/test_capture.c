@@ -3,11 +3,14 @@
  * test_capture.c - what a MAC sends and receives, stamped with first and last bit; every
  * encapsulation read by other people's tools
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "models/capture.h"
+#include "models/encap.h"
 #include "testbench/pcapng_in.h"
 #include "testbench/pkt_util.h"
 #include "testbench/tb.h"
@@ -18,6 +21,7 @@ extern CU_TestInfo test_capture_tests[];
 extern const struct block_class mac_class;
 
 #define N_PKTS 25u
+#define MAX_PKTS 400u
 
 struct bench {
 	struct tb t;
@@ -38,7 +42,7 @@ static void bench_start(struct bench *b, const char *path, enum encap encap, enu
 	b->rx_frame = tb_source(&b->t, "rx_frame");
 	b->tx_frame = tb_sink(&b->t, "tx_frame");
 	b->rx_pkt = tb_sink(&b->t, "rx_pkt");
-	b->pool = pool_create(&b->tx_pkt->b, 4 * N_PKTS, packet_buf_size(4096));
+	b->pool = pool_create(&b->tx_pkt->b, MAX_PKTS, packet_buf_size(4096));
 	b->capture = capture_open(path, &e);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->capture);
 	capture_port(b->capture, "nic0", encap_is_ib((uint8_t)encap), b->tx_frame->chan,
@@ -141,28 +145,75 @@ static void aborted_capture_leaves_no_file(void)
 
 /* ---- encapsulations ---- */
 
-/* Every opcode of RC, each with a few payloads that it may have; returns how many. */
-static uint32_t capture_every_opcode(const char *path, enum encap encap)
+/* tshark 4.0 knows all of RC, UC and UD but these. */
+static bool is_news_to_tshark(unsigned opcode)
 {
-	static const uint32_t lens[] = { 1, 63, 256 };
+	return opcode == (IB_RC | IB_FLUSH) || opcode == (IB_RC | IB_ATOMIC_WRITE) ||
+	       opcode == IB_OPCODE_CNP;
+}
+
+/* An ACK with another syndrome. */
+static void set_syndrome(struct packet *p, uint8_t syndrome)
+{
+	const struct encap_info *e = &encaps[p->encap];
+	size_t n = (size_t)(p->len - e->tail) - e->net - ICRC_BYTES;
+
+	p->data[p->l4 + BTH_BYTES] = syndrome;
+	icrc_store(p->data + e->net + n, icrc_of(e->icrc, p->data + e->net, n));
+}
+
+/* One packet to be sent, and the line that tshark must print for it. */
+static void send_one(struct bench *b, FILE *expected, uint8_t opcode, uint32_t psn, uint32_t len,
+		     int syndrome)
+{
+	unsigned transport = opcode & IB_TRANSPORT_MASK;
+	unsigned qp = transport == IB_UC ? 1 : transport == IB_UD ? 2 : 0;
+	const struct opcode_info *o = &opcode_info[opcode];
+	uint32_t h = pkt_in_pool(b->pool, &b->packets, qp, opcode, psn, len);
+
+	if (syndrome >= 0)
+		set_syndrome(buf_data(&b->t.sim, h), (uint8_t)syndrome);
+	tb_send(b->tx_pkt, &(struct pkt){ .buf = h });
+	fprintf(expected, "%u,0x%06x,%" PRIu32 ",%" PRIu32 ",", opcode, 0x100 + qp, psn,
+		(0u - len) & 3u);
+	if (is_news_to_tshark(opcode))
+		fputs(",,", expected);
+	else if (opcode_has(o, X_AETH))
+		fprintf(expected, "%d,,", syndrome < 0 ? 0x1f : syndrome);
+	else
+		fprintf(expected, ",%s,", opcode_has(o, X_RETH) ? "8" : "");
+	fprintf(expected, "%s\n", opcode_has(o, X_IMMDT) ? "cafe0001" : "");
+}
+
+/*
+ * Every opcode of RC, UC and UD, and CNP, that tshark knows or does not, each with a few payloads that
+ * it may have, and ACKs of every kind. Returns how many packets; 'expected' is what tshark must print.
+ */
+static uint32_t capture_every_opcode(const char *path, enum encap encap, bool is_known,
+				     FILE *expected)
+{
+	static const uint32_t lens[] = { 1, 63, 256, 0, 8, 16 };
+	/* credits; RNR NAKs; the kinds of NAK */
+	static const uint8_t syndromes[] = { 0x00, 0x0f, 0x20, 0x2c, 0x3f,
+					     0x60, 0x61, 0x62, 0x63, 0x64 };
 	struct bench b;
 	struct err e = { 0 };
 	uint32_t n = 0;
 
 	bench_start(&b, path, encap, ORDER_FORWARD);
-	for (unsigned op = 0; op < 0x18; op++) {
-		const struct opcode_info *o = &opcode_info[IB_RC | op];
+	for (unsigned op = 0; op < 256; op++) {
+		const struct opcode_info *o = &opcode_info[op];
+		unsigned transport = op & IB_TRANSPORT_MASK;
 
-		for (unsigned i = 0; o->name && i < ARRAY_LEN(lens); i++) {
-			uint32_t len = o->payload == PAYLOAD_NONE ? 0 : lens[i];
-			uint32_t h;
-
-			if (!opcode_len_ok(o, len, 256) || (i > 0 && len == 0))
-				continue;
-			h = pkt_in_pool(b.pool, &b.packets, 0, (uint8_t)(IB_RC | op), n++, len);
-			tb_send(b.tx_pkt, &(struct pkt){ .buf = h });
-		}
+		if (!o->name || transport == IB_RD || transport == IB_XRC ||
+		    is_news_to_tshark(op) == is_known)
+			continue;
+		for (unsigned i = 0; i < ARRAY_LEN(lens); i++)
+			if (opcode_len_ok(o, lens[i], 256))
+				send_one(&b, expected, (uint8_t)op, n++, lens[i], -1);
 	}
+	for (unsigned i = 0; is_known && i < ARRAY_LEN(syndromes); i++)
+		send_one(&b, expected, IB_RC | IB_ACKNOWLEDGE, n++, 0, syndromes[i]);
 	tb_run(&b.t);
 	CU_ASSERT_EQUAL(capture_count(b.capture), n);
 	CU_ASSERT(capture_close(b.capture, &e));
@@ -215,19 +266,53 @@ static void spoil_file(const char *path)
 
 static void every_encapsulation_is_read_by_other_tools(void)
 {
+	bool has_scapy = tb_has_scapy();
+
 	if (!tb_has_capture_tools())
 		return;
 	for (enum encap e = 0; e < ENCAPS; e++) {
 		const char *path = tb_path("encap.pcapng");
-		uint32_t n = capture_every_opcode(path, e);
+		char *expected = NULL;
+		size_t len;
+		FILE *f = open_memstream(&expected, &len);
+		uint32_t n = capture_every_opcode(path, e, true, f);
 
-		CU_ASSERT(n > 40);
+		fclose(f);
+		/* 20 opcodes of RC, 12 of UC, 2 of UD, with two or more payloads most of them */
+		CU_ASSERT(n > 100);
 		CU_ASSERT(tb_capture_is_good(path, n));
-		if (e != ENCAP_IB)
-			continue;
+		CU_ASSERT(tb_tshark_reads(path, expected));
+		CU_ASSERT(e != ENCAP_IPV4 || !has_scapy || tb_scapy_agrees(path, n));
 		CU_ASSERT_FALSE(tb_capture_is_good(path, n - 1));
 		spoil_file(path);
 		CU_ASSERT_FALSE(tb_capture_is_good(path, n));
+		CU_ASSERT_FALSE(tb_tshark_reads(path, expected));
+		CU_ASSERT(e != ENCAP_IPV4 || !has_scapy || !tb_scapy_agrees(path, n));
+		free(expected);
+	}
+}
+
+static void opcodes_that_are_news_to_tshark_have_right_crcs(void)
+{
+	bool has_scapy = tb_has_scapy();
+
+	if (!tb_has_capture_tools())
+		return;
+	for (enum encap e = 0; e < ENCAPS; e++) {
+		const char *path = tb_path("news.pcapng");
+		char *expected = NULL;
+		size_t len;
+		FILE *f = open_memstream(&expected, &len);
+		uint32_t n = capture_every_opcode(path, e, false, f);
+
+		fclose(f);
+		CU_ASSERT_EQUAL(n, 3);
+		CU_ASSERT(tb_crcs_are_good(path, n));
+		CU_ASSERT(tb_tshark_reads(path, expected));
+		CU_ASSERT(e != ENCAP_IPV4 || !has_scapy || tb_scapy_agrees(path, n));
+		spoil_file(path);
+		CU_ASSERT_FALSE(tb_crcs_are_good(path, n));
+		free(expected);
 	}
 }
 
@@ -238,5 +323,7 @@ CU_TestInfo test_capture_tests[] = {
 	{ "infiniband_is_captured_as_erf", infiniband_is_captured_as_erf },
 	{ "every_encapsulation_is_read_by_other_tools",
 	  every_encapsulation_is_read_by_other_tools },
+	{ "opcodes_that_are_news_to_tshark_have_right_crcs",
+	  opcodes_that_are_news_to_tshark_have_right_crcs },
 	CU_TEST_INFO_NULL
 };
