@@ -250,18 +250,22 @@ static void infiniband_is_captured_as_erf(void)
 	}
 }
 
-/* A byte of the last packet changed: its ICRC is wrong then. */
-static void spoil_file(const char *path)
+/* One bit of the PSN of the last packet, number n - 1, flipped: its ICRC is wrong then. */
+static void spoil_file(const char *path, uint32_t n)
 {
+	const uint8_t psn[] = { 0x80, 0, 0, (uint8_t)(n - 1) }; /* behind AckReq */
+	size_t len, at;
+	unsigned char *data = pcapng_slurp(path, &len);
 	FILE *f = fopen(path, "r+b");
-	int c;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	fseek(f, -60, SEEK_END);
-	c = fgetc(f);
-	fseek(f, -1, SEEK_CUR);
-	fputc(c ^ 1, f);
+	for (at = len - sizeof(psn); at > 0 && memcmp(data + at, psn, sizeof(psn)) != 0; at--)
+		;
+	CU_ASSERT(at > 0);
+	fseek(f, (long)at + 3, SEEK_SET);
+	fputc(psn[3] ^ 1, f);
 	fclose(f);
+	free(data);
 }
 
 static void every_encapsulation_is_read_by_other_tools(void)
@@ -284,7 +288,7 @@ static void every_encapsulation_is_read_by_other_tools(void)
 		CU_ASSERT(tb_tshark_reads(path, expected));
 		CU_ASSERT(e != ENCAP_IPV4 || !has_scapy || tb_scapy_agrees(path, n));
 		CU_ASSERT_FALSE(tb_capture_is_good(path, n - 1));
-		spoil_file(path);
+		spoil_file(path, n);
 		CU_ASSERT_FALSE(tb_capture_is_good(path, n));
 		CU_ASSERT_FALSE(tb_tshark_reads(path, expected));
 		CU_ASSERT(e != ENCAP_IPV4 || !has_scapy || !tb_scapy_agrees(path, n));
@@ -310,7 +314,7 @@ static void opcodes_that_are_news_to_tshark_have_right_crcs(void)
 		CU_ASSERT(tb_crcs_are_good(path, n));
 		CU_ASSERT(tb_tshark_reads(path, expected));
 		CU_ASSERT(e != ENCAP_IPV4 || !has_scapy || tb_scapy_agrees(path, n));
-		spoil_file(path);
+		spoil_file(path, n);
 		CU_ASSERT_FALSE(tb_crcs_are_good(path, n));
 		free(expected);
 	}
