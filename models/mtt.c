@@ -51,6 +51,10 @@ const struct field mtt_fields[] = {
 	PARAM_ENUM(T, line, 0, line_sizes,
 		   "bytes of a line of the translation cache, at 8 an entry: what a miss reads",
 		   OPEN_RTL "MTT 8 B"),
+	PARAM(T, levels, 1, 1, MTT_LEVELS, "",
+	      "levels of the translation tables, 512 entries a table", OPEN_RTL "one"),
+	PARAM(T, walk_entries, 16, 1, 4096, "", "entries of upper levels that are cached",
+	      "declared"),
 	PARAM(T, hit_cyc, 2, 2, 64, "cyc",
 	      "from a request taken to its answer when both caches hit", OPEN_RTL "hit 2 cycles"),
 	PARAM(T, issue_cyc, 1, 1, 64, "cyc", "from a look-up's start to the next one's",
@@ -69,6 +73,7 @@ const struct field mtt_fields[] = {
 	STAT(T, mpt_misses, "req", "MPT entries read"),
 	STAT(T, mtt_hits, "req", "requests answered whose translation was cached"),
 	STAT(T, mtt_misses, "req", "lines of MTT entries read"),
+	STAT(T, walk_reads, "req", "entries of upper levels read"),
 	STAT(T, merges, "req", "look-ups that wanted what was on its way"),
 	STAT(T, errors, "req", "requests refused"),
 	STAT(T, invalidations, "cmd", "keys forgotten"),
@@ -160,6 +165,7 @@ static bool take(struct mtt *m)
 	r->at_cyc = m->b.cycle + m->hit_cyc;
 	r->fill_status = XLATE_OK;
 	r->has_missed_mpt = r->has_missed_mtt = r->has_mpt = r->has_entry = r->is_over = false;
+	r->walked = 0;
 	fifo_put(m, &m->looked_up, slot);
 	fifo_put(m, &m->order[m->client], slot);
 	m->in_hand[m->client]++;
@@ -179,7 +185,7 @@ static uint32_t find_miss(const struct mtt *m, const struct mtt_line_id *id)
 		const struct mtt_miss *s = &m->miss[i];
 
 		if (s->is_used && s->id.pa == id->pa && s->id.key_idx == id->key_idx &&
-		    s->id.is_mpt == id->is_mpt)
+		    s->id.is_mpt == id->is_mpt && s->id.level == id->level)
 			return i;
 	}
 	return NO_MISS;
@@ -190,7 +196,9 @@ static uint32_t start_miss(struct mtt *m, const struct mtt_line_id *want)
 {
 	struct dma_req rd = { .addr = want->pa,
 			      .key = KEY_PHYS,
-			      .len = want->is_mpt ? m->mpt_entry : MTT_ENTRY << m->line,
+			      .len = want->is_mpt  ? m->mpt_entry
+				     : want->level ? MTT_ENTRY
+						   : MTT_ENTRY << m->line,
 			      .cls = want->is_mpt ? DMA_MPT : DMA_MTT };
 	struct mtt_miss *s;
 
@@ -216,7 +224,8 @@ static uint32_t start_miss(struct mtt *m, const struct mtt_line_id *want)
 	dma_req_push(m->fill, &rd);
 	m->missing++;
 	m->mpt_misses += want->is_mpt;
-	m->mtt_misses += !want->is_mpt;
+	m->mtt_misses += !want->is_mpt && !want->level;
+	m->walk_reads += want->level != 0;
 	return rd.tag;
 }
 
@@ -259,7 +268,7 @@ static bool take_fill(struct mtt *m)
 
 		r->fill_status = XLATE_BAD_KEY;
 		if (rsp->status == XLATE_OK)
-			mtt_table_deliver(r, &s->id, bytes);
+			mtt_table_deliver(m, r, &s->id, bytes);
 		r->at_cyc = m->b.cycle + 1 + m->hit_cyc;
 		fifo_put(m, &m->looked_up, slot);
 	}

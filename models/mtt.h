@@ -42,7 +42,8 @@ struct mpt_line {
 /* What a read of the tables brings: an MPT entry or a line of MTT entries. */
 struct mtt_line_id {
 	uint64_t pa;
-	uint32_t key_idx; /* whose */
+	uint32_t key_idx; /* whose; of an upper level: 0 */
+	uint8_t level;    /* 0: MTT entries; above: the entry that leads to the level below */
 	bool is_mpt;
 };
 
@@ -56,6 +57,7 @@ struct mtt_request {
 	struct mpt_line mpt;
 	uint64_t entry;
 	bool has_mpt, has_entry;
+	uint8_t walked; /* upper level whose entry was read last; 0 = none */
 	uint8_t client;
 	uint8_t fill_status; /* enum xlate_status: what the entry read was found to be */
 	bool has_missed_mpt, has_missed_mtt; /* earlier */
@@ -82,7 +84,8 @@ struct mtt {
 	struct block b;
 	/* parameters; sets: index in the list of powers of two, that is the logarithm */
 	uint8_t mpt_sets, sets, mpt_policy, policy, line, hit_cyc, issue_cyc;
-	uint32_t mpt_ways, ways, mpt_entry, window, max_misses;
+	uint8_t levels;
+	uint32_t mpt_ways, ways, mpt_entry, window, max_misses, walk_entries;
 	/* ports */
 	struct chan *req[MTT_CLIENTS], *rsp[MTT_CLIENTS];
 	struct chan *inv, *fill, *fill_rsp;
@@ -102,7 +105,7 @@ struct mtt {
 	uint64_t drop_cyc; /* when the walk is over */
 	bool is_dropping, is_walking;
 	/* tables */
-	struct assoc mpt_tags, mtt_tags;
+	struct assoc mpt_tags, mtt_tags, walk_tags;
 	struct mpt_line *mpt_lines; /* by line */
 	uint64_t *mtt_lines;        /* MTT entries, by line and place in the line */
 	uint32_t log_entries;       /* of a line */
@@ -118,7 +121,7 @@ struct mtt {
 	uint8_t status; /* of the last answer */
 	/* statistics */
 	uint64_t requests, mpt_hits, mpt_misses, mtt_hits, mtt_misses, errors, invalidations;
-	uint64_t merges, miss_ps, slot_wait_ps;
+	uint64_t merges, walk_reads, miss_ps, slot_wait_ps;
 };
 
 extern const struct field mtt_fields[];
@@ -137,8 +140,16 @@ bool mtt_table_look_up(struct mtt *m, struct mtt_request *r, struct mtt_line_id 
 /* What was read comes into its cache, unless it is not valid. */
 void mtt_table_fill(struct mtt *m, const struct mtt_line_id *id, const uint8_t *bytes);
 
+/* Bytes of MTT entries that an entry of 'level' leads to. */
+uint64_t mtt_walk_span(uint32_t level);
+
+/* Address of the entry of 'level' on the way to the MTT entry at 'pa', and what it says: the table below. */
+uint64_t mtt_walk_pa(const struct nic *nic, uint32_t level, uint64_t pa);
+uint64_t mtt_walk_entry(const struct nic *nic, uint32_t level, uint64_t pa);
+
 /* And to a request that waits for it. */
-void mtt_table_deliver(struct mtt_request *r, const struct mtt_line_id *id, const uint8_t *bytes);
+void mtt_table_deliver(const struct mtt *m, struct mtt_request *r, const struct mtt_line_id *id,
+		       const uint8_t *bytes);
 
 /* Forget a key's entry and its translations. Returns how many sets were walked. */
 uint32_t mtt_table_drop(struct mtt *m, uint32_t key);

@@ -5,6 +5,12 @@
  * The MPT is an array of entries by key; the MTT of a region is an array of entries by page, so that
  * a line of the translation cache holds entries of neighbouring pages. Keys that are not valid are
  * not cached; of a line, entries that are not valid are read again when wanted.
+ *
+ * With more than one level the memory that holds MTT entries is itself found through tables, as a
+ * device does that has its tables in pages of the host (mlx5's ICM): an entry of level 1 leads to
+ * 4 KiB of MTT entries, one of level 2 to a table of level 1, and so on; the device knows where the top
+ * table is. Each level is a read that depends on the one above, from the lowest level on whose entry is in
+ * a small cache of its own. A table's entry must say where the table below is.
  */
 #include "models/mtt.h"
 
@@ -61,6 +67,58 @@ static uint64_t *cached_entry(const struct mtt *m, uint32_t line, uint64_t pa)
 static bool is_present(uint64_t entry)
 {
 	return (entry & MTT_PRESENT) == MTT_PRESENT;
+}
+
+/* ---- upper levels ---- */
+
+#define LOG_TABLE 12u  /* bytes of a table */
+#define LOG_ENTRIES 9u /* in it */
+
+static uint32_t log_span(uint32_t level)
+{
+	return LOG_TABLE + LOG_ENTRIES * (level - 1);
+}
+
+uint64_t mtt_walk_span(uint32_t level)
+{
+	return 1ull << log_span(level);
+}
+
+uint64_t mtt_walk_pa(const struct nic *nic, uint32_t level, uint64_t pa)
+{
+	return nic->walk_pa[level] + (pa >> log_span(level)) * MTT_ENTRY;
+}
+
+uint64_t mtt_walk_entry(const struct nic *nic, uint32_t level, uint64_t pa)
+{
+	uint64_t below = level == 1 ? pa : mtt_walk_pa(nic, level - 1, pa);
+
+	return (below & ~((1ull << LOG_TABLE) - 1)) | MTT_PRESENT;
+}
+
+static uint64_t walk_tag(uint32_t level, uint64_t pa)
+{
+	return (uint64_t)level << 56 | pa >> log_span(level);
+}
+
+/* What is to be read to get the MTT entry at 'pa': its line, or an entry on the way there. */
+static struct mtt_line_id next_read(struct mtt *m, const struct mtt_request *r, uint32_t key_idx,
+				    uint64_t pa)
+{
+	struct mtt_line_id id = { .pa = pa & ~(uint64_t)(line_bytes(m) - 1), .key_idx = key_idx };
+	uint32_t level = 1, line;
+
+	for (; level < m->levels && level != r->walked; level++) {
+		line = assoc_find(&m->walk_tags, 0, walk_tag(level, pa));
+		if (line == ASSOC_NONE)
+			continue;
+		assoc_touch(&m->walk_tags, 0, line);
+		break;
+	}
+	if (level == 1)
+		return id;
+	return (struct mtt_line_id){ .pa = mtt_walk_pa(m->b.env, level - 1, pa),
+				     .level = (uint8_t)(level - 1) };
 }
 
 /* ---- the look-up ---- */
@@ -127,8 +185,7 @@ bool mtt_table_look_up(struct mtt *m, struct mtt_request *r, struct mtt_line_id 
 		r->entry_pa = pa;
 		r->mpt = *l;
 		r->has_mpt = true;
-		*want = (struct mtt_line_id){ .pa = pa & ~(uint64_t)(line_bytes(m) - 1),
-					      .key_idx = key_idx };
+		*want = next_read(m, r, key_idx, pa);
 		return false;
 	}
 	page_bytes = 1ull << l->log_page;
@@ -171,18 +228,38 @@ static void fill_mtt(struct mtt *m, const struct mtt_line_id *id, const uint8_t 
 			load_be64(bytes + i * MTT_ENTRY);
 }
 
+static void fill_walk(struct mtt *m, const struct mtt_line_id *id, const uint8_t *bytes)
+{
+	const struct nic *nic = m->b.env;
+	uint64_t index = (id->pa - nic->walk_pa[id->level]) / MTT_ENTRY;
+	uint64_t tag = walk_tag(id->level, index << log_span(id->level));
+
+	if (is_present(load_be64(bytes)) && assoc_find(&m->walk_tags, 0, tag) == ASSOC_NONE)
+		assoc_fill(&m->walk_tags, 0, tag);
+}
+
 void mtt_table_fill(struct mtt *m, const struct mtt_line_id *id, const uint8_t *bytes)
 {
 	struct mpt_line l;
 
-	if (!id->is_mpt)
+	if (id->level)
+		fill_walk(m, id, bytes);
+	else if (!id->is_mpt)
 		fill_mtt(m, id, bytes);
 	else if (load_mpt(bytes, &l))
 		m->mpt_lines[assoc_fill(&m->mpt_tags, mpt_set(m, id->key_idx), id->key_idx)] = l;
 }
 
-void mtt_table_deliver(struct mtt_request *r, const struct mtt_line_id *id, const uint8_t *bytes)
+void mtt_table_deliver(const struct mtt *m, struct mtt_request *r, const struct mtt_line_id *id,
+		       const uint8_t *bytes)
 {
+	if (id->level) {
+		uint64_t want = mtt_walk_entry(m->b.env, id->level, r->entry_pa);
+
+		r->walked = id->level;
+		r->fill_status = load_be64(bytes) == want ? XLATE_OK : XLATE_NO_ACCESS;
+		return;
+	}
 	if (id->is_mpt) {
 		r->has_mpt = load_mpt(bytes, &r->mpt);
 		r->fill_status = r->has_mpt ? XLATE_OK : XLATE_BAD_KEY;
@@ -228,6 +305,7 @@ void mtt_table_build(struct mtt *m)
 	m->log_entries = m->line;
 	assoc_build(&m->mpt_tags, b, "mpt", 1u << m->mpt_sets, m->mpt_ways, m->mpt_policy);
 	assoc_build(&m->mtt_tags, b, "mtt", 1u << m->sets, m->ways, m->policy);
+	assoc_build(&m->walk_tags, b, "walk", 1, m->walk_entries, ASSOC_LRU);
 	m->mpt_lines = block_alloc(b, (size_t)m->mpt_ways << m->mpt_sets, sizeof(*m->mpt_lines));
 	m->mtt_lines = block_alloc(b, (size_t)m->ways << (m->sets + m->log_entries),
 				   sizeof(*m->mtt_lines));
@@ -237,4 +315,5 @@ void mtt_table_reset(struct mtt *m)
 {
 	assoc_reset(&m->mpt_tags);
 	assoc_reset(&m->mtt_tags);
+	assoc_reset(&m->walk_tags);
 }

@@ -19,6 +19,7 @@
 #define CQI_NONE UINT32_MAX
 #define SRQ_NONE UINT32_MAX
 #define CTX_SLOT 512u    /* bytes of host memory for a context */
+#define MTT_LEVELS 4u    /* of the translation tables, at most */
 #define HDR_TEMPLATE 64u /* Ethernet 14 + IPv6 40 + UDP 8 = 62 */
 
 enum qp_type { QP_RC, QP_UC, QP_UD, QP_XRC };
@@ -76,7 +77,8 @@ struct qp_attr {
 	uint32_t rq_wqe; /* receive ring in WQEs, a power of two */
 	uint32_t rq_stride; /* bytes of a receive WQE: 16 x a power of two */
 	uint32_t max_sge;
-	uint64_t qpc_pa; /* the context's backing store: CTX_SLOT for each side, the sender's first */
+	uint64_t
+		qpc_pa; /* the context's backing store: CTX_SLOT for each side, the sender's first */
 	/* packets */
 	uint8_t hdr[HDR_TEMPLATE]; /* all before the BTH, but for lengths and checksum */
 	uint8_t hdr_len;
@@ -132,6 +134,8 @@ struct nic {
 	uint32_t eq_depth;      /* EQEs, a power of two */
 	uint64_t mpt_pa;        /* memory protection table: entries of 64 B by key >> 8 (mtt.h) */
 	uint32_t mpt_entries;
+	uint64_t walk_pa
+		[MTT_LEVELS]; /* tables above the MTT, by level from 1 (mtt_table.c); 0 = none */
 	struct oplog *oplog;
 	struct mem *mem; /* the host's memory; for host_mem and set-up only */
 };

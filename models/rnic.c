@@ -566,8 +566,13 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 	for (uint32_t i = 0; i < r->n_nics; i++)
 		if (!build_node(r, cfg, i, r->host_of_nic[i], e))
 			return false;
-	return check_recovery(r, e) && system_connect(r->system, e) && build_links(r, cfg, t, e) &&
-	       check_linked(r, t, e) && check_reach(r, e) && config_check_used(cfg, e);
+	if (!check_recovery(r, e) || !system_connect(r->system, e))
+		return false;
+	for (uint32_t i = 0; i < r->n_nics; i++)
+		verbs_build_walk(&r->system->hosts[r->host_of_nic[i]],
+				 (uint32_t)get_param(r, i, "mtt", "levels"));
+	return build_links(r, cfg, t, e) && check_linked(r, t, e) && check_reach(r, e) &&
+	       config_check_used(cfg, e);
 }
 
 void rnic_destroy(struct rnic *r)

@@ -5,6 +5,7 @@
  * Objects are bytes in the host's memory in the mlx5 shape (protocol.md section 13; rdma-core mlx5dv.h, qp.c,
  * cq.c) and rows of struct nic. Not modelled: the firmware's command interface and its time.
  */
+#include "models/mtt.h"
 #include "models/verbs.h"
 
 #include <stdlib.h>
@@ -155,6 +156,24 @@ int verbs_reg_mr(struct host *h, struct verbs_mr *mr)
 		write_mpt(h, mr, mr->rkey, mr->access & (uint8_t)~local, table);
 	}
 	return 0;
+}
+
+void verbs_build_walk(struct host *h, uint32_t levels)
+{
+	struct nic *nic = h->nic;
+	uint64_t end = h->mem->next_pa;
+
+	for (uint32_t level = 1; level < levels; level++) {
+		uint64_t step = mtt_walk_span(level);
+
+		nic->walk_pa[level] = mem_alloc(h->mem, (end / step + 1) * MTT_ENTRY, PAGE_4K);
+		for (uint64_t pa = 0; pa < end; pa += step) {
+			uint8_t entry[MTT_ENTRY];
+
+			store_be64(entry, mtt_walk_entry(nic, level, pa));
+			mem_write(h->mem, mtt_walk_pa(nic, level, pa), entry, MTT_ENTRY);
+		}
+	}
 }
 
 int verbs_alloc_mw(struct host *h, struct verbs_mw *mw)

@@ -138,6 +138,9 @@ void verbs_close(struct host *h);
  */
 int verbs_reg_mr(struct host *h, struct verbs_mr *mr);
 
+/* The tables above the MTT, so that there are 'levels' (1: none); after the last registration. */
+void verbs_build_walk(struct host *h, uint32_t levels);
+
 /* A window without a range. EEXIST, EINVAL as for a region; ENOMEM: no key is left. */
 int verbs_alloc_mw(struct host *h, struct verbs_mw *mw);
 

@@ -6,7 +6,31 @@
 
 #include <string.h>
 
+#include "models/mtt.h"
+
 #define MTT_AREA (TB_MTT_KEYS * MPT_SIZE)
+
+static void put(uint8_t *p, unsigned bytes, uint64_t v)
+{
+	while (bytes-- > 0) {
+		p[bytes] = (uint8_t)v;
+		v >>= 8;
+	}
+}
+
+/* The tables above the MTT, a page each. */
+static void map_walk(struct tb_mtt *e)
+{
+	for (uint32_t level = 1; level < MTT_LEVELS; level++) {
+		uint64_t at = TB_MTT_BASE + TB_MTT_TABLES + (level - 1) * PAGE_4K;
+
+		e->nic.walk_pa[level] = at - TB_MTT_BASE / mtt_walk_span(level) * MTT_ENTRY;
+		for (uint64_t pa = TB_MTT_BASE; pa < TB_MTT_BASE + TB_MTT_TABLES;
+		     pa += mtt_walk_span(level))
+			put(e->mem + (mtt_walk_pa(&e->nic, level, pa) - TB_MTT_BASE), MTT_ENTRY,
+			    mtt_walk_entry(&e->nic, level, pa));
+	}
+}
 
 void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *const *sets,
 		 uint32_t max_delay)
@@ -16,6 +40,7 @@ void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *co
 	memset(e, 0, sizeof(*e));
 	e->nic.mpt_pa = TB_MTT_BASE;
 	e->nic.mpt_entries = TB_MTT_KEYS;
+	map_walk(e);
 	tb_init(&e->t, cls, &e->nic, sets);
 	for (unsigned i = 0; i < 2; i++) {
 		e->req[i] = tb_source(&e->t, in[i]);
@@ -31,14 +56,6 @@ void tb_mtt_init(struct tb_mtt *e, const struct block_class *cls, const char *co
 	rng_seed(&e->rng, "mtt", max_delay);
 	e->fill = tb_sink_react(&e->t, "fill", tb_dma_react, &e->dma);
 	tb_start(&e->t);
-}
-
-static void put(uint8_t *p, unsigned bytes, uint64_t v)
-{
-	while (bytes-- > 0) {
-		p[bytes] = (uint8_t)v;
-		v >>= 8;
-	}
 }
 
 void tb_mtt_write(struct tb_mtt *e, uint32_t i)

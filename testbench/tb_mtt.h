@@ -10,9 +10,11 @@
 #include "testbench/tb_dma.h"
 
 #define TB_MTT_KEYS 32u
-#define TB_MTT_PAGES 4096u        /* MTT entries of all regions */
-#define TB_MTT_MAX 2048u          /* requests a client */
-#define TB_MTT_BASE 0x40000000ull /* of the MPT; the MTT entries follow */
+#define TB_MTT_PAGES 4096u /* MTT entries of all regions */
+#define TB_MTT_MAX 2048u   /* requests a client */
+#define TB_MTT_BASE \
+	0x40000000ull         /* of the MPT; the MTT entries follow, then the tables above them */
+#define TB_MTT_TABLES 0x9000u /* bytes of MPT and MTT, in whole pages */
 
 /* What the oracle knows: a region and its pages, in order. */
 struct tb_region {
@@ -36,7 +38,7 @@ struct tb_mtt {
 	uint32_t n_pages;
 	struct xlate_rsp expect[2][TB_MTT_MAX];
 	uint32_t n[2]; /* requests sent */
-	uint8_t mem[TB_MTT_KEYS * MPT_SIZE + TB_MTT_PAGES * MTT_ENTRY];
+	uint8_t mem[TB_MTT_TABLES + (MTT_LEVELS - 1) * PAGE_4K];
 };
 
 /* Bench for class 'cls' of name "mtt"; reads take up to 'max_delay' cycles. Tables are empty. */

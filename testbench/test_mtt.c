@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/mtt.h"
 #include "testbench/tb_mtt.h"
 
 extern const struct block_class *const block_classes[];
@@ -363,6 +364,9 @@ static const char *const shapes[][8] = {
 	  "mtt.mpt_sets=1", "mtt.mpt_ways=12", NULL },
 	{ "mtt.window=32", "mtt.max_misses=8", "mtt.policy=plru", "mtt.ways=8", "mtt.sets=2",
 	  "mtt.mpt_policy=random", "mtt.mpt_sets=4", NULL },
+	{ "mtt.levels=4", "mtt.walk_entries=1", "mtt.window=16", "mtt.max_misses=4", "mtt.sets=8",
+	  "mtt.line=64", NULL },
+	{ "mtt.levels=2", "mtt.walk_entries=4", "mtt.sets=2", NULL },
 	{ "mtt.window=1", "mtt.max_misses=8", "mtt.policy=random", "mtt.line=64", "mtt.sets=4",
 	  NULL },
 };
@@ -383,9 +387,45 @@ static void pipeline_answers_as_the_linear_table_does(void)
 		tb_run(&e.t);
 		CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
 		CU_ASSERT_EQUAL(tb_stat(&e.t, "requests"), 600);
-		CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses") + tb_stat(&e.t, "mtt_misses"),
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "mpt_misses") + tb_stat(&e.t, "mtt_misses") +
+					tb_stat(&e.t, "walk_reads"),
 				e.dma.n_reads);
 		CU_ASSERT_EQUAL(e.dma.n_outside, 0);
+		tb_end(&e.t);
+	}
+}
+
+/* Pages 0 to 511 of a region share the entries above theirs, which are read once, top first. */
+static void walk_reads_each_level_that_is_not_cached(void)
+{
+	const struct dma_req *r;
+
+	for (unsigned is_wrong = 0; is_wrong < 2; is_wrong++) {
+		tb_mtt_init(&e, &mtt_class, SETS("mtt.levels=4", "mtt.walk_entries=3"), 0);
+		map(0, 0, 1024 * PAGE_4K);
+		if (is_wrong) /* the table of level 1 is said to be elsewhere */
+			e.mem[TB_MTT_TABLES + PAGE_4K + 6] ^= 0x10;
+		tb_mtt_send(&e, 0, 0, request(0, 0));
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(tb_mtt_differences(&e), is_wrong);
+		if (!is_wrong) {
+			CU_ASSERT_EQUAL(tb_stat(&e.t, "walk_reads"), 3);
+			for (uint32_t level = 3; level > 0; level--) {
+				r = tb_got(e.fill, 4 - level);
+				CU_ASSERT_EQUAL(r->addr,
+						mtt_walk_pa(&e.nic, level,
+							    TB_MTT_BASE + TB_MTT_KEYS * MPT_SIZE));
+				CU_ASSERT(r->len == MTT_ENTRY && r->cls == DMA_MTT);
+			}
+			tb_mtt_send(&e, 0, 0, request(0, 1 << 12)); /* beside it */
+			tb_run(&e.t);
+			CU_ASSERT_EQUAL(tb_stat(&e.t, "walk_reads"), 3);
+			tb_mtt_send(&e, 0, 0, request(0, 600 << 12)); /* another table */
+			tb_run(&e.t);
+			CU_ASSERT_EQUAL(tb_stat(&e.t, "walk_reads"), 4);
+			CU_ASSERT_EQUAL(tb_stat(&e.t, "mtt_misses"), 3);
+			CU_ASSERT_EQUAL(tb_mtt_differences(&e), 0);
+		}
 		tb_end(&e.t);
 	}
 }
@@ -526,6 +566,7 @@ static void pipeline_step_order_and_sleeping_are_not_seen(void)
 
 CU_TestInfo test_mtt_tests[] = {
 	{ "pipeline_answers_as_the_linear_table_does", pipeline_answers_as_the_linear_table_does },
+	{ "walk_reads_each_level_that_is_not_cached", walk_reads_each_level_that_is_not_cached },
 	{ "keys_forgotten_under_way_are_never_stale", keys_forgotten_under_way_are_never_stale },
 	{ "hits_in_the_pipeline_are_answered_one_a_cycle",
 	  hits_in_the_pipeline_are_answered_one_a_cycle },

@@ -71,6 +71,7 @@ const char *check(const struct block *b, const char **param)
 		{ "window", m->window, 1, "allowed with impl = rtl: 1" },
 		{ "issue_cyc", m->issue_cyc, 1, "allowed with impl = rtl: 1" },
 		{ "line", m->line, 0, "allowed with impl = rtl: 8" },
+		{ "levels", m->levels, 1, "allowed with impl = rtl: 1" },
 		{ "mpt_entry", m->mpt_entry, MPT_SIZE, "allowed with impl = rtl: 64" },
 		{ "policy", m->policy, ASSOC_LRU, "allowed with impl = rtl: lru" },
 		{ "mpt_policy", m->mpt_policy, ASSOC_LRU, "allowed with impl = rtl: lru" },
