@@ -2,20 +2,24 @@
 /*
  * dma_engine.c - moves data between the NIC's buffers and host memory
  *
- * Clients are granted round robin into two queues: requests with a key are translated page by page,
- * several requests ahead of the one that is being sent; requests with bus addresses have a queue of
- * their own, so that the translation tables can be read while requests wait for them. A queue is
- * sent in order: what a client writes lands in its order, and a client that changes queues waits
- * until its requests left the other one.
+ * Clients are granted round robin into two groups of queues (dma_queue.c): requests with a key are
+ * translated page by page (dma_xlate.c), several requests ahead of the one that is being sent;
+ * requests with bus addresses have queues of their own, so that the translation tables can be read
+ * while requests wait for them. What a client asks for is sent in its order; a client that changes
+ * groups waits until its requests left the other one.
  *
- * Modelled: cuts at the maximum read request and at 4 KiB, a tag for every read on the way,
- * reassembly, times a segment and a request (as measured devices have): writes take theirs when
+ * Modelled: cuts at the maximum read request and at 4 KiB, a tag and room in the completion buffer
+ * for every read on the way, reassembly of completions that come in any order, times a segment and a request (as measured devices have): writes take theirs when
  * sent, reads when they are reassembled and handed over, one request after the other. Data path
  * width: writes take ceil(n / width) cycles when sent, reads when their completion arrives. A
  * write's answer comes when its last TLP entered the link, a read's when all of its bytes are
  * there. A request whose translation fails does nothing more and is answered with the status once its reads on the
  * way are back; of a write that fails on a later page, the pages before may have been written. Not
- * modelled: completion timeouts, poisoned data, relaxed ordering.
+ * modelled: completion timeouts, poisoned data.
+ *
+ * Waiting is measured from the grant of a request (of its later trains: from when the one before
+ * was sent) to the push to the link, and charged, for every class of traffic, to what keeps the first
+ * request of its queue; pcie_link goes on from there to the first byte.
  *
  * A client has at most per_client requests between grant and answer: one that does not take its
  * answers cannot hold up the others. PCI Express Base Specification, 2.2.7, 2.3.1; pcie-bench
@@ -23,13 +27,25 @@
  */
 #include "models/dma_engine.h"
 
-#include "sim/pool.h"
+#define WAIT_STATS(c) \
+	STAT(T, wait_##c##_xlate_ps, "ps", "waiting for translations, class " #c), \
+		STAT(T, wait_##c##_ordering_ps, "ps", \
+		     "waiting for older requests that go first, class " #c), \
+		STAT(T, wait_##c##_tag_ps, "ps", "waiting for a tag, class " #c), \
+		STAT(T, wait_##c##_cpl_buffer_ps, "ps", \
+		     "waiting for room for completions, class " #c), \
+		STAT(T, wait_##c##_engine_ps, "ps", \
+		     "waiting for pipeline, data path or a turn, class " #c), \
+		STAT(T, wait_##c##_link_ps, "ps", "waiting for the port to the link, class " #c),
 
 #define T struct dma_engine
 static const struct field dma_engine_fields[] = {
 	PARAM_BYTES(T, width, 64, 1, 1024, "data path", "documented: open 100G RNIC, 512 bits"),
 	PARAM(T, tags, 64, 1, 1024, "tag", "reads on the way",
 	      "documented: 64 in open RNIC RTL, 256 in others"),
+	PARAM_BYTES(T, cpl_buffer, 128 * KIB, 4096, 16 * MIB,
+		    "data that reads on the way may bring: room is kept for all of it",
+		    "declared: 256 tags of 512 B"),
 	PARAM_BYTES(T, mrrs, 512, 128, 4096, "maximum read request", "measured: pcie-bench hosts"),
 	PARAM(T, per_client, 32, 1, 1024, "req", "requests of a client between grant and answer",
 	      "declared"),
@@ -62,9 +78,11 @@ static const struct field dma_engine_fields[] = {
 	STAT(T, write_tlps, "TLP", "trains of write TLPs sent"),
 	STAT(T, xlates, "req", "pages translated"),
 	STAT(T, errors, "req", "requests ended by a failed translation"),
-	STAT(T, tag_wait_ps, "ps", "time without a tag for a translated read"),
 	STAT(T, read_busy_ps, "ps", "time that handing over reads took"),
-	HIST(T, read_time, "ps", "grant of a read to its last byte"),
+#define X(c) WAIT_STATS(c)
+	DMA_CLASSES(X)
+#undef X
+		HIST(T, read_time, "ps", "grant of a read to its last byte"),
 	SIGNAL(T, in_phys, 16, "requests in the queue of bus addresses"),
 	SIGNAL(T, in_virt, 16, "requests in the queue that is translated"),
 	SIGNAL(T, tags_used, 16, "reads on the way"),
@@ -72,7 +90,7 @@ static const struct field dma_engine_fields[] = {
 };
 #undef T
 
-static void list_put(struct dma_engine *d, struct dma_list *l, uint32_t i)
+void dma_list_put(struct dma_engine *d, struct dma_list *l, uint32_t i)
 {
 	d->ctx[i].next = DMA_CTX_NONE;
 	if (l->head == DMA_CTX_NONE)
@@ -82,7 +100,7 @@ static void list_put(struct dma_engine *d, struct dma_list *l, uint32_t i)
 	l->tail = i;
 }
 
-static uint32_t list_take(struct dma_engine *d, struct dma_list *l)
+uint32_t dma_list_take(struct dma_engine *d, struct dma_list *l)
 {
 	uint32_t i = l->head;
 
@@ -90,7 +108,7 @@ static uint32_t list_take(struct dma_engine *d, struct dma_list *l)
 	return i;
 }
 
-static uint32_t queue_of(const struct dma_req *r)
+static uint32_t group_of(const struct dma_req *r)
 {
 	/* a program may write that number as its key: payload is always translated, and this key is no one's */
 	bool is_payload =
@@ -114,7 +132,7 @@ static void finish(struct dma_engine *d, uint32_t i)
 		d->read_b += c->req.len;
 		hist_add(&d->read_time, d->b.now_ps - c->granted_ps);
 	}
-	list_put(d, &d->done[c->client], i);
+	dma_list_put(d, &d->done[c->client], i);
 	d->to_answer |= 1u << c->client;
 }
 
@@ -128,7 +146,7 @@ static void hand_over(struct dma_engine *d, uint32_t i)
 	d->over_ps = max_u64(d->over_ps, d->b.now_ps) + time;
 	d->read_busy_ps += time;
 	c->ready_cyc = domain_cycle_at(d->b.dom, d->over_ps);
-	list_put(d, &d->handed, i);
+	dma_list_put(d, &d->handed, i);
 }
 
 /* Finish the reads that are handed over. Returns when the next one will be. */
@@ -137,13 +155,13 @@ static uint64_t finish_handed(struct dma_engine *d)
 	while (d->handed.head != DMA_CTX_NONE) {
 		if (d->ctx[d->handed.head].ready_cyc > d->b.cycle)
 			return d->ctx[d->handed.head].ready_cyc;
-		finish(d, list_take(d, &d->handed));
+		finish(d, dma_list_take(d, &d->handed));
 	}
 	return CYCLE_NEVER;
 }
 
 /* What becomes of a request that is out of its queue and has nothing on the way. */
-static void finish_if_over(struct dma_engine *d, uint32_t i)
+void dma_finish_if_over(struct dma_engine *d, uint32_t i)
 {
 	const struct dma_ctx *c = &d->ctx[i];
 
@@ -153,17 +171,6 @@ static void finish_if_over(struct dma_engine *d, uint32_t i)
 		hand_over(d, i);
 	else
 		finish(d, i);
-}
-
-static void leave_queue(struct dma_engine *d, uint32_t q)
-{
-	uint32_t i = list_take(d, &d->queue[q]);
-	struct dma_ctx *c = &d->ctx[i];
-
-	c->is_queued = false;
-	d->queued[c->client][q]--;
-	*(q == DMA_PHYS ? &d->in_phys : &d->in_virt) -= 1;
-	finish_if_over(d, i);
 }
 
 /* A completion: its bytes are in the buffer already. Returns when the next one can be taken. */
@@ -180,10 +187,11 @@ static uint64_t take_cpl(struct dma_engine *d)
 	tag = &d->tag[t->tag];
 	SIM_CHECK(tag->ctx != DMA_CTX_NONE && t->len <= tag->left, d);
 	tag->left -= t->len;
+	d->cpl_room += t->len;
 	d->cpl_free_cyc = d->b.cycle + ceil_div(t->len, d->width);
 	if (tag->left == 0) {
 		d->ctx[tag->ctx].tags--;
-		finish_if_over(d, tag->ctx);
+		dma_finish_if_over(d, tag->ctx);
 		tag->ctx = DMA_CTX_NONE;
 		d->free_tag[d->n_free_tags++] = t->tag;
 		d->tags_used--;
@@ -205,11 +213,11 @@ static uint64_t answer(struct dma_engine *d)
 			chan_stall(d->rsp[k]);
 			continue;
 		}
-		i = list_take(d, &d->done[k]);
+		i = dma_list_take(d, &d->done[k]);
 		c = &d->ctx[i];
 		dma_rsp_push(d->rsp[k],
 			     &(struct dma_rsp){ .tag = c->req.tag, .status = c->status });
-		list_put(d, &d->free[k], i);
+		dma_list_put(d, &d->free[k], i);
 		if (d->done[k].head != DMA_CTX_NONE)
 			next = d->b.cycle + 1;
 		else
@@ -218,269 +226,42 @@ static uint64_t answer(struct dma_engine *d)
 	return next;
 }
 
-static bool lacks_pages(const struct dma_ctx *c)
-{
-	return c->status == XLATE_OK && c->translated < c->req.len;
-}
-
-static void take_xlate_rsp(struct dma_engine *d)
-{
-	const struct nic *nic = d->b.env;
-	const struct xlate_rsp *r = xlate_rsp_peek(d->xlate_rsp);
-	struct dma_ctx *c;
-
-	if (!r)
-		return;
-	c = &d->ctx[r->tag];
-	SIM_CHECK(c->is_asking && (r->status != XLATE_OK || r->len > 0), d);
-	c->is_asking = false;
-	c->status = r->status;
-	if (r->status == XLATE_OK) {
-		uint32_t n = (uint32_t)min_u64(r->len, c->req.len - c->translated);
-
-		c->run[c->n_runs++] = (struct dma_run){ r->pa, n };
-		c->translated += n;
-		d->xlates++;
-		if (c->translated == c->req.len && c->req.cls == DMA_PAYLOAD_READ)
-			oplog_mark(nic->oplog, c->req.op, OP_TRANSLATE, d->b.now_ps);
-	}
-	while (d->first_lacking != DMA_CTX_NONE && !lacks_pages(&d->ctx[d->first_lacking]))
-		d->first_lacking = d->ctx[d->first_lacking].next;
-	chan_pop(d->xlate_rsp);
-}
-
-/* The oldest request that lacks a page, among those that are looked at; or DMA_CTX_NONE. */
-static uint32_t find_unasked(const struct dma_engine *d)
-{
-	uint32_t i = d->first_lacking;
-
-	while (i != DMA_CTX_NONE &&
-	       d->ctx[i].order - d->ctx[d->queue[DMA_VIRT].head].order < d->ahead) {
-		const struct dma_ctx *c = &d->ctx[i];
-
-		if (!c->is_asking && lacks_pages(c) && c->n_runs < DMA_RUNS)
-			return i;
-		i = c->next;
-	}
-	return DMA_CTX_NONE;
-}
-
-/* Ask for one page. False when the port refused. */
-static bool ask(struct dma_engine *d)
-{
-	uint32_t i = find_unasked(d);
-	struct dma_ctx *c;
-
-	if (i == DMA_CTX_NONE)
-		return true;
-	if (!chan_can_push(d->xlate_req)) {
-		chan_stall(d->xlate_req);
-		return false;
-	}
-	c = &d->ctx[i];
-	xlate_req_push(d->xlate_req, &(struct xlate_req){ .va = c->req.addr + c->translated,
-							  .len = c->req.len - c->translated,
-							  .key = c->req.key,
-							  .tag = i,
-							  .pd = c->req.pd,
-							  .access = c->req.access });
-	c->is_asking = true;
-	return true;
-}
-
-/*
- * When the head of queue 'q' can be sent: now, a later cycle, or CYCLE_NEVER when it waits for
- * something else.
- */
-static uint64_t sendable_at(const struct dma_engine *d, uint32_t q)
-{
-	const struct dma_ctx *c;
-
-	if (d->queue[q].head == DMA_CTX_NONE)
-		return CYCLE_NEVER;
-	c = &d->ctx[d->queue[q].head];
-	if (c->n_runs == 0 || (!c->req.is_write && d->n_free_tags == 0))
-		return CYCLE_NEVER;
-	return max_u64(max_u64(d->free_cyc[c->req.is_write], c->ready_cyc), d->b.cycle);
-}
-
-/* Occupy the sending side for 'n' bytes of request 'c'. */
-static void occupy(struct dma_engine *d, const struct dma_ctx *c, uint32_t n)
-{
-	uint64_t *busy = &d->free_ps[c->req.is_write];
-
-	*busy = max_u64(*busy, d->b.now_ps);
-	if (c->req.is_write)
-		*busy += ceil_div(n, d->seg_size) * d->write_seg_time +
-			 (c->sent ? 0 : d->write_req_time) +
-			 domain_edge(d->b.dom, d->b.cycle + ceil_div(n, d->width)) - d->b.now_ps;
-	/* the first cycle whose end lies behind the end of what is being sent */
-	d->free_cyc[c->req.is_write] = domain_cycle_at(d->b.dom, *busy + 1) - 1;
-}
-
-static uint16_t take_tag(struct dma_engine *d, uint32_t ctx, uint32_t len)
-{
-	uint32_t tag = d->free_tag[--d->n_free_tags];
-
-	d->tag[tag] = (struct dma_tag){ ctx, len };
-	d->ctx[ctx].tags++;
-	d->tags_used++;
-	d->read_tlps++;
-	return (uint16_t)tag;
-}
-
-/* Send one TLP (reads) or train (writes) of the head of queue 'q'. */
-static void send(struct dma_engine *d, uint32_t q)
-{
-	const struct nic *nic = d->b.env;
-	uint32_t i = d->queue[q].head;
-	struct dma_ctx *c = &d->ctx[i];
-	struct dma_run *r = &c->run[0];
-	uint64_t most = c->req.is_write ? PAGE_4K : d->mrrs;
-	uint32_t n = (uint32_t)min_u64(min_u64(r->len, most), PAGE_4K - r->pa % PAGE_4K);
-	struct tlp t = {
-		.addr = r->pa,
-		.len = n,
-		.buf = c->req.buf,
-		.off = c->req.off + c->sent,
-		.kind = c->req.is_write ? TLP_MWR : TLP_MRD,
-		.cls = c->req.cls,
-		.op = c->req.op,
-		.ready_ps = domain_edge(d->b.dom, d->b.cycle + 1),
-	};
-
-	occupy(d, c, n);
-	c->sent += n;
-	if (!c->req.is_write)
-		t.tag = take_tag(d, i, n);
-	else
-		d->write_tlps++;
-	if (c->req.is_write && c->sent < c->req.len)
-		/* each train has a reference of its own; the last takes the request's */
-		buf_ref(d->b.sim, t.buf);
-	tlp_push(d->tlp, &t);
-	if (t.cls == DMA_PAYLOAD_READ)
-		oplog_mark(nic->oplog, t.op, OP_REQUEST, d->b.now_ps);
-	r->pa += n;
-	r->len -= n;
-	if (r->len == 0)
-		c->run[0] = c->run[--c->n_runs];
-	d->last_queue = q;
-	if (c->sent == c->req.len)
-		leave_queue(d, q);
-}
-
-static bool has_failed(const struct dma_engine *d, uint32_t i)
-{
-	return i != DMA_CTX_NONE && d->ctx[i].status != XLATE_OK;
-}
-
-/* Drop the head of the translated queue when its translation failed. */
-static void drop_failed(struct dma_engine *d)
-{
-	uint32_t i = d->queue[DMA_VIRT].head;
-
-	if (!has_failed(d, i))
-		return;
-	if (d->ctx[i].req.is_write)
-		buf_unref(&d->b, d->ctx[i].req.buf);
-	leave_queue(d, DMA_VIRT);
-}
-
-/* A translated read has no tag. */
-static bool lacks_tag(const struct dma_engine *d)
-{
-	bool is_lacking = false;
-
-	for (uint32_t q = 0; q < DMA_QUEUES && d->n_free_tags == 0; q++) {
-		uint32_t i = d->queue[q].head;
-
-		is_lacking |= i != DMA_CTX_NONE && d->ctx[i].n_runs && !d->ctx[i].req.is_write;
-	}
-	return is_lacking;
-}
-
-static bool is_watching_tags(const struct dma_engine *d)
-{
-	return d->tag_wait_from_ps != TIME_NEVER;
-}
-
-/* Time without a tag: opened when a translated read has none, closed when there is one again. */
-static void watch_tags(struct dma_engine *d)
-{
-	if (lacks_tag(d) == is_watching_tags(d))
-		return;
-	if (is_watching_tags(d)) {
-		d->tag_wait_ps += d->b.now_ps - d->tag_wait_from_ps;
-		d->tag_wait_from_ps = TIME_NEVER;
-	} else {
-		d->tag_wait_from_ps = d->b.now_ps;
-	}
-}
-
-/* The queues take turns. False when the port refused. */
-static bool send_next(struct dma_engine *d)
-{
-	uint32_t q = 1 - d->last_queue;
-
-	drop_failed(d);
-	if (sendable_at(d, q) > d->b.cycle)
-		q = 1 - q;
-	if (sendable_at(d, q) > d->b.cycle)
-		return true;
-	if (!chan_can_push(d->tlp)) {
-		chan_stall(d->tlp);
-		return false;
-	}
-	send(d, q);
-	return true;
-}
-
-/* When to look at the queues again, as they are at the end of a step; ports that refused will wake. */
-static uint64_t queues_next(const struct dma_engine *d, bool is_tlp_free, bool is_xlate_free)
-{
-	uint64_t at = CYCLE_NEVER;
-
-	if (has_failed(d, d->queue[DMA_VIRT].head) || lacks_tag(d) != is_watching_tags(d) ||
-	    (is_xlate_free && find_unasked(d) != DMA_CTX_NONE))
-		return d->b.cycle + 1;
-	if (is_tlp_free)
-		at = min_u64(sendable_at(d, DMA_PHYS), sendable_at(d, DMA_VIRT));
-	return max_u64(at, d->b.cycle + 1);
-}
-
 /* True when the head of client 'k' may be granted. */
 static bool can_grant(const struct dma_engine *d, uint32_t k)
 {
-	const struct dma_req *r = d->req[k] ? dma_req_peek(d->req[k]) : NULL;
+	const struct dma_req *r = dma_req_peek(d->req[k]);
 
-	return r && d->free[k].head != DMA_CTX_NONE && d->queued[k][1 - queue_of(r)] == 0;
+	return r && d->free[k].head != DMA_CTX_NONE && d->queued[k][1 - group_of(r)] == 0;
 }
 
 /* The client whose turn it is among those that may be granted, or DMA_CLIENTS. */
 static uint32_t next_client(const struct dma_engine *d)
 {
-	uint32_t k = d->last_client;
+	uint64_t pending = d->b.in_pending & d->req_bits;
+	uint32_t asking = 0, later;
 
-	if (!(d->b.in_pending & d->req_bits))
-		return DMA_CLIENTS;
-	for (uint32_t n = 0; n < DMA_CLIENTS; n++) {
-		k = k + 1 == DMA_CLIENTS ? 0 : k + 1;
-		if (can_grant(d, k))
-			return k;
-	}
+	for (; pending; pending &= pending - 1)
+		asking |= 1u << d->client_of_bit[__builtin_ctzll(pending)];
+	/* those behind the last one granted first */
+	later = asking & ~((2u << d->last_client) - 1);
+	for (; later; later &= later - 1)
+		if (can_grant(d, (uint32_t)__builtin_ctz(later)))
+			return (uint32_t)__builtin_ctz(later);
+	for (; asking; asking &= asking - 1)
+		if (can_grant(d, (uint32_t)__builtin_ctz(asking)))
+			return (uint32_t)__builtin_ctz(asking);
 	return DMA_CLIENTS;
 }
 
 /* Grant one request. Returns when to grant the next. */
 static uint64_t grant(struct dma_engine *d)
 {
-	uint32_t k = next_client(d), i, q;
+	uint32_t k = next_client(d), i, group;
 	struct dma_ctx *c;
 
 	if (k == DMA_CLIENTS)
 		return CYCLE_NEVER;
-	i = list_take(d, &d->free[k]);
+	i = dma_list_take(d, &d->free[k]);
 	c = &d->ctx[i];
 	*c = (struct dma_ctx){ .req = *dma_req_peek(d->req[k]),
 			       .client = (uint8_t)k,
@@ -488,17 +269,12 @@ static uint64_t grant(struct dma_engine *d)
 			       .granted_ps = d->b.now_ps,
 			       .ready_cyc = d->b.cycle + max_u64(d->pipeline, 1) };
 	SIM_CHECK(c->req.len > 0, d);
-	q = queue_of(&c->req);
-	if (q == DMA_PHYS) {
+	group = group_of(&c->req);
+	dma_enqueue(d, i, group);
+	if (group == DMA_PHYS)
 		c->run[c->n_runs++] = (struct dma_run){ c->req.addr, c->req.len };
-	} else {
-		c->order = d->virt_grants++;
-		if (d->first_lacking == DMA_CTX_NONE)
-			d->first_lacking = i;
-	}
-	list_put(d, &d->queue[q], i);
-	d->queued[k][q]++;
-	*(q == DMA_PHYS ? &d->in_phys : &d->in_virt) += 1;
+	else
+		dma_xlate_add(d, i);
 	d->last_client = k;
 	chan_pop(d->req[k]);
 	return next_client(d) == DMA_CLIENTS ? CYCLE_NEVER : d->b.cycle + 1;
@@ -511,13 +287,14 @@ static uint64_t dma_engine_step(struct block *b)
 	bool is_tlp_free, is_xlate_free;
 
 	next = min_u64(next, finish_handed(d));
-	take_xlate_rsp(d);
-	is_tlp_free = send_next(d);
-	watch_tags(d);
-	is_xlate_free = ask(d);
+	dma_take_xlate_rsp(d);
+	is_tlp_free = dma_send_next(d);
+	is_xlate_free = dma_ask(d);
 	next = min_u64(next, answer(d));
 	next = min_u64(next, grant(d));
-	return min_u64(next, queues_next(d, is_tlp_free, is_xlate_free));
+	if (is_xlate_free && dma_wants_page(d))
+		next = b->cycle + 1;
+	return min_u64(next, dma_queues_next(d, is_tlp_free));
 }
 
 static void dma_engine_build(struct block *b)
@@ -528,37 +305,35 @@ static void dma_engine_build(struct block *b)
 	d->ctx = block_alloc(b, (size_t)DMA_CLIENTS * d->per_client, sizeof(*d->ctx));
 	d->tag = block_alloc(b, d->tags, sizeof(*d->tag));
 	d->free_tag = block_alloc(b, d->tags, sizeof(*d->free_tag));
+	dma_xlate_build(d);
 	for (uint32_t k = 0; k < DMA_CLIENTS; k++)
-		if (d->req[k])
+		if (d->req[k]) {
 			d->req_bits |= 1ull << d->req[k]->in_bit;
+			d->client_of_bit[d->req[k]->in_bit] = (uint8_t)k;
+		}
 }
 
 static void dma_engine_reset(struct block *b)
 {
 	struct dma_engine *d = (struct dma_engine *)b;
 
-	for (uint32_t q = 0; q < DMA_QUEUES; q++)
-		d->queue[q].head = DMA_CTX_NONE;
+	dma_queues_reset(d);
 	for (uint32_t k = 0; k < DMA_CLIENTS; k++) {
 		d->free[k].head = d->done[k].head = DMA_CTX_NONE;
 		for (uint32_t i = 0; i < d->per_client; i++)
-			list_put(d, &d->free[k], k * d->per_client + i);
-		d->queued[k][DMA_PHYS] = d->queued[k][DMA_VIRT] = 0;
+			dma_list_put(d, &d->free[k], k * d->per_client + i);
 	}
 	for (uint32_t i = 0; i < d->tags; i++) {
 		d->tag[i] = (struct dma_tag){ DMA_CTX_NONE, 0 };
 		d->free_tag[i] = d->tags - 1 - i;
 	}
 	d->n_free_tags = d->tags;
-	d->first_lacking = DMA_CTX_NONE;
-	d->virt_grants = d->to_answer = 0;
+	d->cpl_room = d->cpl_buffer;
+	d->first_lacking = d->to_answer = 0;
 	d->last_client = DMA_CLIENTS - 1;
-	d->last_queue = DMA_VIRT;
-	d->free_ps[0] = d->free_ps[1] = d->free_cyc[0] = d->free_cyc[1] = 0;
 	d->cpl_free_cyc = d->over_ps = 0;
 	d->handed.head = DMA_CTX_NONE;
-	d->tag_wait_from_ps = TIME_NEVER;
-	d->in_phys = d->in_virt = d->tags_used = 0;
+	d->tags_used = 0;
 }
 
 const struct block_class dma_engine_class = {

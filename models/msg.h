@@ -32,15 +32,7 @@
  * touches memory. CPU_MMIO_COPY is a register write of such bytes: a WQE copied from its ring to BlueFlame.
  * CPU_WATCH is a poll that waits until one byte of memory has a value.
  */
-enum cpu_kind {
-	CPU_STORE,
-	CPU_MMIO,
-	CPU_POLL,
-	CPU_COPY,
-	CPU_PEEK,
-	CPU_WATCH,
-	CPU_MMIO_COPY
-};
+enum cpu_kind { CPU_STORE, CPU_MMIO, CPU_POLL, CPU_COPY, CPU_PEEK, CPU_WATCH, CPU_MMIO_COPY };
 enum tlp_kind { TLP_MWR, TLP_MRD, TLP_CPLD };
 
 /* What a transfer on the PCIe link is for; statistics are kept for each. */
@@ -60,6 +52,14 @@ enum dma_cls {
 	DMA_EVENT,
 	DMA_CLS_COUNT
 };
+
+/* Their names, in that order, for statistics of each. */
+#define DMA_CLASSES(X) \
+	X(doorbell) \
+	X(wqe) \
+	X(rq_wqe) \
+	X(dbr) \
+	X(qpc) X(cqc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe) X(event)
 
 /* Access rights of a key (ibv_access_flags), and what a transfer needs. */
 enum {

@@ -37,12 +37,6 @@ static const struct {
 static const char *const gen_names[] = { "1", "2", "3", "4", "5", "6", NULL };
 static const char *const lane_names[] = { "1", "2", "4", "8", "16", NULL };
 
-#define CLASSES(X) \
-	X(doorbell) \
-	X(wqe) \
-	X(rq_wqe) \
-	X(dbr) X(qpc) X(cqc) X(mpt) X(mtt) X(payload_read) X(payload_write) X(atomic) X(cqe) X(event)
-
 /* The causes of waiting, in the order of enum tx_cause. */
 #define WAITS(dir, c) \
 	uint64_t dir##_wait_##c##_ordering_ps, dir##_wait_##c##_credit_ps, dir##_wait_##c##_link_ps;
@@ -67,7 +61,7 @@ struct pcie_link {
 		uint64_t up_cls[DMA_CLS_COUNT];
 		struct {
 #define X(c) uint64_t up_##c##_b;
-			CLASSES(X)
+			DMA_CLASSES(X)
 #undef X
 		};
 	};
@@ -75,7 +69,7 @@ struct pcie_link {
 		uint64_t down_cls[DMA_CLS_COUNT];
 		struct {
 #define X(c) uint64_t down_##c##_b;
-			CLASSES(X)
+			DMA_CLASSES(X)
 #undef X
 		};
 	};
@@ -83,7 +77,7 @@ struct pcie_link {
 		uint64_t up_wait[DMA_CLS_COUNT][TX_CAUSES];
 		struct {
 #define X(c) WAITS(up, c)
-			CLASSES(X)
+			DMA_CLASSES(X)
 #undef X
 		};
 	};
@@ -91,7 +85,7 @@ struct pcie_link {
 		uint64_t down_wait[DMA_CLS_COUNT][TX_CAUSES];
 		struct {
 #define X(c) WAITS(down, c)
-			CLASSES(X)
+			DMA_CLASSES(X)
 #undef X
 		};
 	};
@@ -170,16 +164,16 @@ static const struct field pcie_link_fields[] = {
 	STAT(T, down_parts, "TLP",
 	     "trains of the host of which a part was sent for want of credits"),
 #define X(c) STAT(T, up_##c##_b, "B", "on the link to the host, class " #c),
-	CLASSES(X)
+	DMA_CLASSES(X)
 #undef X
 #define X(c) STAT(T, down_##c##_b, "B", "on the link to the device, class " #c),
-		CLASSES(X)
+		DMA_CLASSES(X)
 #undef X
 #define X(c) WAIT_STATS(up, c, "to the host, class " #c)
-			CLASSES(X)
+			DMA_CLASSES(X)
 #undef X
 #define X(c) WAIT_STATS(down, c, "to the device, class " #c)
-				CLASSES(X)
+				DMA_CLASSES(X)
 #undef X
 					SIGNAL(T, up_flying, 16, "trains on the way to the host"),
 	SIGNAL(T, down_flying, 16, "trains on the way to the device"),
