@@ -192,7 +192,7 @@ static void random_traces_with_selective_repeat_end_as_the_reference(void)
 	static const char *const estimated[] = { "requester.rto=estimated", "requester.rto_max=2ms",
 						 "requester.react_delay=2us",
 						 "responder.nak_delay=2us", NULL };
-	static const char *const doubling[] = { "requester.rto=doubling", "requester.rto_min=50us",
+	static const char *const doubling[] = { "requester.rto=doubling", "requester.rto_min=2ms",
 						NULL };
 
 	run_random(6, sr);
