@@ -158,7 +158,7 @@ void gen_write_scenario(struct gen *g, uint64_t seed)
 
 	fprintf(g->f,
 		"[scenario]\ntrace = rnicsim-case-%" PRIu64 ".trace\nseed = %" PRIu64
-		"\nuntil = 100s\nstall = 1s\n",
+		"\nuntil = 100s\nstall = 5s\n",
 		seed, seed);
 	for (uint32_t i = 0; !g->want->is_plain_nic && i < sizeof(knobs) / sizeof(knobs[0]); i++) {
 		uint32_t n = 0;
