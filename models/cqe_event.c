@@ -125,7 +125,7 @@ static void push(struct cqe_writer *w, uint64_t addr, const uint8_t *bytes, uint
 						    .key = KEY_PHYS,
 						    .len = len,
 						    .buf = buf,
-						    .tag = TAG_EVENT,
+						    .tag = CQE_TAG_EVENT,
 						    .is_write = 1,
 						    .cls = DMA_EVENT,
 						    .op = OP_NONE });

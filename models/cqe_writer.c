@@ -5,18 +5,35 @@
  * Modelled: 64 B CQEs in the mlx5 shape (rdma-core mlx5dv.h, mlx5_cqe64 and mlx5_err_cqe;
  * big-endian), the owner bit, and overflow: the consumer index is known as of the last read of the
  * CQ's doorbell record, which is read again when the ring seems full; everything waits for that
- * read. A CQE that finds the ring full even so is lost and counted. Contexts of CQs and the turns of
- * requester and responder: cqe_context.c. Events: cqe_event.c. Not modelled: CQE compression. One CQE, EQE or interrupt a cycle.
+ * read. A CQE that finds the ring full even so is lost and counted, and its QP goes to Error. Contexts
+ * of CQs and the turns of requester and responder: cqe_context.c. Compressed completions:
+ * cqe_compress.c. Events: cqe_event.c. One write a cycle.
  */
 #include "models/cqe_writer.h"
+#include "models/trace.h"
 
 #define DBR_BYTES 8u
+
+static const char *const mini_formats[] = { "hash", "csum", "csum_stridx", NULL };
 
 #define T struct cqe_writer
 static const struct field cqe_writer_fields[] = {
 	PARAM(T, buffers, 32, 2, 4096, "CQE", "CQEs between here and host memory", "declared"),
 	PARAM(T, ahead, 16, 1, 256, "CQE", "completions taken, whose CQ's context may be missing",
 	      "declared"),
+	PARAM_BOOL(
+		T, compress, 0, "write completions of a CQ that are alike as one block",
+		"documented: off unless asked for, mlx5dv_create_cq(3), MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE"),
+	PARAM(T, compress_max, MINI_MAX, 2, MINI_MAX, "CQE", "completions in a block at most",
+	      "declared: a capability of the device, cqe_compression_max_num of mlx5_ifc.h"),
+	PARAM_TIME(T, compress_time, 200 * PS_PER_NS, 0, PS_PER_MS,
+		   "a block is written when its first completion is so old",
+		   "declared: a capability of the device, cqe_compression_timeout of mlx5_ifc.h"),
+	PARAM(T, compress_sessions, 16, 1, 1024, "CQ", "CQs whose completions can wait for a block",
+	      "declared"),
+	PARAM_ENUM(T, mini_format, MINI_HASH, mini_formats,
+		   "mini CQEs of receives; only with csum_stridx those of SRQs are compressed",
+		   "documented: enum mlx5dv_cqe_comp_res_format of mlx5dv.h"),
 	PORT_IN(T, req, cqe_req, "completions of requests"),
 	PORT_IN(T, rsp, cqe_req, "completions of receives"),
 	PORT_IN(T, cqc_rsp, ctx_rsp, "contexts of CQs that are there"),
@@ -24,9 +41,13 @@ static const struct field cqe_writer_fields[] = {
 	PORT_IN(T, arm, cq_arm, "CQs to give an event"),
 	PORT_IN(T, async, async_event, "events of other blocks"),
 	PORT_OUT(T, cqc_req, ctx_req, "contexts of CQs wanted"),
+	PORT_OUT(T, error, qp_cmd, "QPs whose completion was lost, which go to Error"),
 	PORT_OUT(T, dma_req, dma_req, "CQE and EQE writes, interrupts, doorbell record reads"),
 	STAT(T, cqes, "CQE", "completions written"),
-	STAT(T, errors, "CQE", "of these, with an error"),
+	STAT(T, cqe_b, "B", "bytes written for them"),
+	STAT(T, blocks, "blk", "compressed blocks"),
+	STAT(T, minis, "CQE", "completions in them"),
+	STAT(T, errors, "CQE", "completions with an error"),
 	STAT(T, dbr_reads, "req", "doorbell records read because a CQ seemed full"),
 	STAT(T, overflows, "CQE", "completions lost: the CQ was full"),
 	STAT(T, arms, "db", "doorbells of CQs"),
@@ -43,7 +64,7 @@ static bool is_error(const struct cqe_req *r)
 }
 
 /* The 64 bytes; byte offsets as in protocol.md section 13. */
-static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8_t *cqe)
+void cqe_build(const struct cqe_writer *w, const struct cqe_req *r, uint64_t cyc, uint8_t *cqe)
 {
 	const struct nic *nic = w->b.env;
 	const struct cq_attr *cq = &nic->cq[r->cqi];
@@ -57,7 +78,7 @@ static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8
 	} else {
 		hdr_put(cqe, 36 * 8, 32, r->imm);
 		hdr_put(cqe, 44 * 8, 32, r->byte_cnt);
-		hdr_put(cqe, 48 * 8, 64, w->b.cycle);
+		hdr_put(cqe, 48 * 8, 64, cyc);
 	}
 	if (is_recv && qp->type == QP_UD)
 		hdr_put(cqe, 24 * 8, 32, r->flags_rqpn);
@@ -69,7 +90,7 @@ static void build_cqe(const struct cqe_writer *w, const struct cqe_req *r, uint8
 	cqe[63] = (uint8_t)(r->opcode << 4 | r->solicited << 1 | owner);
 }
 
-static void write_cqe(struct cqe_writer *w, const struct cqe_req *r)
+void cqe_write(struct cqe_writer *w, const struct cqe_req *r, uint64_t cyc)
 {
 	const struct nic *nic = w->b.env;
 	const struct cq_attr *cq = &nic->cq[r->cqi];
@@ -78,16 +99,17 @@ static void write_cqe(struct cqe_writer *w, const struct cqe_req *r)
 		.key = KEY_PHYS,
 		.len = CQE_BYTES,
 		.buf = pool_alloc(w->pool),
-		.tag = TAG_CQE,
+		.tag = CQE_TAG_CQE,
 		.is_write = 1,
 		.cls = DMA_CQE,
 		.op = r->op,
 	};
 
-	build_cqe(w, r, buf_data(w->b.sim, d.buf));
+	cqe_build(w, r, cyc, buf_data(w->b.sim, d.buf));
 	dma_req_push(w->dma_req, &d);
 	w->cq[r->cqi].pi++;
 	w->cqes++;
+	w->cqe_b += CQE_BYTES;
 	w->errors += is_error(r);
 	cqe_event_completed(w, r->cqi, r->solicited || is_error(r));
 }
@@ -105,7 +127,7 @@ static void read_dbr(struct cqe_writer *w, uint32_t cqi)
 						    .key = KEY_PHYS,
 						    .len = DBR_BYTES,
 						    .buf = w->dbr_buf,
-						    .tag = TAG_DBR,
+						    .tag = CQE_TAG_DBR,
 						    .cls = DMA_DBR,
 						    .op = OP_NONE });
 }
@@ -116,7 +138,7 @@ static void take_dma_rsp(struct cqe_writer *w)
 
 	if (!r)
 		return;
-	if (r->tag == TAG_DBR) {
+	if (r->tag == CQE_TAG_DBR) {
 		const uint8_t *dbr = buf_data(w->b.sim, w->dbr_buf);
 		uint32_t pi = w->cq[w->dbr_cqi].pi;
 
@@ -132,7 +154,7 @@ static void take_dma_rsp(struct cqe_writer *w)
 /* What the step can go on with in the next cycle. */
 static bool has_more(const struct cqe_writer *w)
 {
-	return cqe_event_is_due(w) || w->moderated.n || cqe_context_has_more(w) ||
+	return cqe_event_is_due(w) || w->moderated.n || w->n_open || cqe_context_has_more(w) ||
 	       (!w->dbr_busy && cqe_context_ready(w));
 }
 
@@ -147,13 +169,79 @@ static uint64_t write_event(struct cqe_writer *w)
 	return has_more(w) ? w->b.cycle + 1 : CYCLE_NEVER;
 }
 
+/* A session whose time has come is written, piece by piece. */
+static uint64_t write_block(struct cqe_writer *w)
+{
+	if (!chan_can_push(w->dma_req))
+		return chan_stall(w->dma_req);
+	if (!pool_can_alloc(w->pool))
+		return pool_stall(w->pool);
+	cqe_compress_write(w);
+	return has_more(w) ? w->b.cycle + 1 : CYCLE_NEVER;
+}
+
+/* The CQ has no entry left for another completion, as far as is known. */
+static bool is_full(const struct cqe_writer *w, uint32_t cqi)
+{
+	const struct cq_state *q = &w->cq[cqi];
+	uint32_t n = w->compress ? cqe_compress_pending(w, cqi) : 0;
+
+	return q->pi + n - q->ci >= cqe_nic(w)->cq[cqi].depth;
+}
+
+/* A CQE that has room: written, or in a session. Returns false when it cannot go now; *next says when. */
+static bool take_cqe(struct cqe_writer *w, const struct cqe_req *r, uint64_t *next)
+{
+	enum cqe_offer o = w->compress ? cqe_compress_offer(w, r) : CQE_ALONE;
+
+	if (o == CQE_TAKEN)
+		return true;
+	if (o == CQE_WAITS) {
+		*next = w->b.cycle + 1;
+		return false;
+	}
+	if (!chan_can_push(w->dma_req)) {
+		*next = min_u64(*next, chan_stall(w->dma_req));
+		return false;
+	}
+	if (!pool_can_alloc(w->pool)) {
+		*next = min_u64(*next, pool_stall(w->pool));
+		return false;
+	}
+	cqe_write(w, r, w->b.cycle);
+	return true;
+}
+
+/* Before a CQE is given up as lost, or written to an entry that is not known to be free. */
+static uint64_t ask_for_room(struct cqe_writer *w, uint32_t cqi, uint64_t next)
+{
+	if (!chan_can_push(w->dma_req))
+		return min_u64(next, chan_stall(w->dma_req));
+	if (!pool_can_alloc(w->pool))
+		return min_u64(next, pool_stall(w->pool));
+	read_dbr(w, cqi);
+	return next;
+}
+
+/* The CQ is full: the CQE is lost, and its QP goes to Error. False when that cannot be told now. */
+static bool lose_cqe(struct cqe_writer *w, const struct cqe_req *r)
+{
+	if (!w->has_failed[r->qpi]) {
+		if (!chan_can_push(w->error))
+			return false;
+		qp_cmd_push(w->error, &(struct qp_cmd){ .qpi = r->qpi, .state = QPS_ERR });
+		w->has_failed[r->qpi] = true;
+	}
+	w->overflows++;
+	cqe_event_overflow(w, r->cqi);
+	return true;
+}
+
 static uint64_t cqe_writer_step(struct block *b)
 {
 	struct cqe_writer *w = (struct cqe_writer *)b;
-	const struct nic *nic = b->env;
 	const struct cqe_req *r;
 	uint64_t next;
-	bool is_full;
 
 	take_dma_rsp(w);
 	cqe_event_arm(w);
@@ -162,23 +250,24 @@ static uint64_t cqe_writer_step(struct block *b)
 		next = min_u64(next, cqe_event_time(w));
 	if (cqe_event_is_due(w))
 		return min_u64(next, write_event(w));
+	if (w->n_open) {
+		uint64_t due = cqe_compress_due(w);
+
+		if (due <= b->cycle)
+			return min_u64(next, write_block(w));
+		next = min_u64(next, due);
+	}
 	r = w->dbr_busy ? NULL : cqe_context_ready(w);
 	if (!r)
 		return next;
-	is_full = w->cq[r->cqi].pi - w->cq[r->cqi].ci >= nic->cq[r->cqi].depth;
-	if (is_full && w->dbr_fresh) {
-		w->overflows++;
-		cqe_event_overflow(w, r->cqi);
-	} else {
-		if (!chan_can_push(w->dma_req))
-			return min_u64(next, chan_stall(w->dma_req));
-		if (!pool_can_alloc(w->pool))
-			return min_u64(next, pool_stall(w->pool));
-		if (is_full) {
-			read_dbr(w, r->cqi);
+	if (!is_full(w, r->cqi)) {
+		if (!take_cqe(w, r, &next))
 			return next;
-		}
-		write_cqe(w, r);
+	} else if (w->dbr_fresh) {
+		if (!lose_cqe(w, r))
+			return min_u64(next, chan_stall(w->error));
+	} else {
+		return ask_for_room(w, r->cqi, next);
 	}
 	w->dbr_fresh = false;
 	cqe_context_drop(w);
@@ -188,11 +277,14 @@ static uint64_t cqe_writer_step(struct block *b)
 static void cqe_writer_build(struct block *b)
 {
 	struct cqe_writer *w = (struct cqe_writer *)b;
-	const struct nic *nic = b->env;
+	struct nic *nic = b->env;
 
-	w->pool = pool_create(b, w->buffers, CQE_BYTES);
+	w->pool = pool_create(b, w->buffers, w->compress ? 2 * CQE_BYTES : CQE_BYTES);
+	nic->mini_format = w->mini_format;
+	cqe_compress_build(w);
 	w->cq = block_alloc(b, nic->n_cq, sizeof(*w->cq));
 	cqe_context_build(w);
+	w->has_failed = block_alloc(b, nic->n_qp + 1, sizeof(*w->has_failed));
 	cqe_event_build(w);
 }
 
@@ -204,6 +296,8 @@ static void cqe_writer_reset(struct block *b)
 	memset(w->cq, 0, nic->n_cq * sizeof(*w->cq));
 	cqe_context_reset(w);
 	cqe_event_reset(w);
+	cqe_compress_reset(w);
+	memset(w->has_failed, 0, nic->n_qp * sizeof(*w->has_failed));
 	w->dbr_busy = w->dbr_fresh = false;
 	w->dbr_buf = BUF_NONE;
 	w->dbr_cqi = CQI_NONE;

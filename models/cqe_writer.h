@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cqe_writer.h - state shared by the parts of the block: cqe_context.c (what a completion waits for),
- * cqe_writer.c (completions) and cqe_event.c (events)
+ * cqe_writer.c (completions), cqe_compress.c (several as one block) and cqe_event.c (events)
  */
 #ifndef MODELS_CQE_WRITER_H
 #define MODELS_CQE_WRITER_H
 
+#include "models/cqe_compress.h"
 #include "models/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
@@ -15,7 +16,7 @@
 #define CQE_BYTES 64u
 #define CI_MASK 0xffffffu /* consumer indices of the program have 24 bits */
 
-enum { TAG_CQE, TAG_DBR, TAG_EVENT };
+enum { CQE_TAG_CQE, CQE_TAG_DBR, CQE_TAG_EVENT };
 enum cq_armed { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED };
 
 struct cq_state {
@@ -23,19 +24,32 @@ struct cq_state {
 	uint32_t solicited; /* behind the last CQE that is solicited or an error */
 	uint32_t from;      /* armed: an event is due for CQEs from here on */
 	uint64_t due_ps;    /* moderated: the event waits until then */
+	uint32_t session;   /* its open one, index + 1; 0 = none */
 	uint8_t armed;      /* enum cq_armed */
 	uint64_t lost;      /* CQEs that found no room */
+};
+
+/* Completions that wait to be written as one block. */
+struct cqe_session {
+	struct cqe_req first;
+	uint64_t first_cyc, due_cyc; /* when it came; when the block is written */
+	uint32_t n;                  /* 0: free */
+	uint8_t mini[MINI_MAX][MINI_BYTES];
 };
 
 struct cqe_writer {
 	struct block b;
 	/* parameters */
-	uint32_t buffers, ahead;
+	uint32_t buffers, ahead, compress_max, compress_sessions;
+	uint64_t compress_time;
+	uint8_t mini_format;
+	bool compress;
 	/* ports */
-	struct chan *req, *rsp, *cqc_rsp, *dma_rsp, *arm, *async, *cqc_req, *dma_req;
+	struct chan *req, *rsp, *cqc_rsp, *dma_rsp, *arm, *async, *cqc_req, *dma_req, *error;
 	/* state */
 	struct pool *pool;
 	struct cq_state *cq;
+	bool *has_failed; /* by QP: its requester was told of a lost completion */
 	/* completions that wait for their CQ's context, the first n_ready no longer */
 	struct cqe_req *waiting; /* ring of 'ahead' */
 	uint32_t first, n_waiting, n_ready;
@@ -43,6 +57,11 @@ struct cqe_writer {
 	/* a doorbell record is being read; has been read for the CQE that waits */
 	bool dbr_busy, dbr_fresh;
 	uint32_t dbr_buf, dbr_cqi;
+	/* compression */
+	struct cqe_session *session;
+	uint64_t compress_cyc;
+	uint32_t n_open, writing,
+		pieces; /* sessions; the one being written, and its arrays to go */
 	/* events */
 	struct qp_list fire;      /* CQs whose event is to be written */
 	struct qp_list fail;      /* CQs that overflowed, and the program is to be told */
@@ -51,7 +70,8 @@ struct cqe_writer {
 	uint32_t eq_pi; /* EQEs written */
 	bool owes_irq;  /* the last one's interrupt is to be written */
 	/* statistics */
-	uint64_t cqes, errors, dbr_reads, overflows, arms, events, async_events;
+	uint64_t cqes, cqe_b, blocks, minis, errors, dbr_reads, overflows, arms, events,
+		async_events;
 };
 
 static inline const struct nic *cqe_nic(const struct cqe_writer *w)
@@ -73,6 +93,29 @@ bool cqe_context_has_more(const struct cqe_writer *w);
 /* The oldest completion, once its context is there, or NULL; it was written or lost. */
 const struct cqe_req *cqe_context_ready(const struct cqe_writer *w);
 void cqe_context_drop(struct cqe_writer *w);
+/* The 64 bytes of a completion that came in cycle 'cyc', for the CQ's next entry. */
+void cqe_build(const struct cqe_writer *w, const struct cqe_req *r, uint64_t cyc, uint8_t *cqe);
+
+/* Write it there; dma_req and the pool have room. */
+void cqe_write(struct cqe_writer *w, const struct cqe_req *r, uint64_t cyc);
+
+/* ---- cqe_compress.c ---- */
+
+void cqe_compress_build(struct cqe_writer *w);
+void cqe_compress_reset(struct cqe_writer *w);
+
+/* Completions of a CQ that are in a session. */
+uint32_t cqe_compress_pending(const struct cqe_writer *w, uint32_t cqi);
+
+/* What becomes of a completion for which its CQ has room: is it in a session, to be written alone, or to wait? */
+enum cqe_offer { CQE_TAKEN, CQE_ALONE, CQE_WAITS };
+enum cqe_offer cqe_compress_offer(struct cqe_writer *w, const struct cqe_req *r);
+
+/* The cycle in which a session is to be written, or goes on being written. */
+uint64_t cqe_compress_due(const struct cqe_writer *w);
+
+/* Write a piece of it; dma_req and the pool have room. */
+void cqe_compress_write(struct cqe_writer *w);
 
 /* ---- cqe_event.c ---- */
 

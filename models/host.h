@@ -85,6 +85,15 @@ struct drv_cq {
 	uint32_t next_poll;         /* list of CQs to be polled: index + 1 */
 };
 
+/* A compressed block that a CQ's completions are taken from. */
+struct drv_unzip {
+	uint8_t title[64], array[64];
+	uint32_t n, done; /* completions in it, taken */
+	uint32_t first;   /* consumer index of its title */
+	bool wants_array; /* the answer to the CQ's poll is one */
+	uint64_t cqe_ps;  /* observation: when it was in memory; 0 = not known yet */
+};
+
 /* The driver's side of the event queue. */
 struct drv_eq {
 	uint32_t ci;     /* EQEs consumed, running */
@@ -105,6 +114,7 @@ struct host {
 	/* driver */
 	struct drv_qp *qp;
 	struct drv_cq *cq;
+	struct drv_unzip *unzip; /* as cq; the workload's */
 	struct drv_srq *srq;
 	struct drv_eq eq;
 	bool wants_events;            /* the trace expects some: wait from the start */

@@ -130,6 +130,7 @@ struct nic {
 	struct srq_attr *srq;
 	uint32_t n_srq;
 	uint32_t *qp_dir[4096]; /* qpi + 1 by QPN: [qpn >> 12][qpn & 4095]; NULL = none */
+	uint8_t mini_format;    /* enum mini_format (cqe_compress.h): of compressed receives */
 	uint64_t eq_pa;         /* the event queue's ring; 0 = none */
 	uint32_t eq_depth;      /* EQEs, a power of two */
 	uint64_t mpt_pa;        /* memory protection table: entries of 64 B by key >> 8 (mtt.h) */

@@ -88,6 +88,7 @@ static const struct field requester_fields[] = {
 	PORT_IN(T, mpt_rsp, mpt_rsp, "binds and invalidations done"),
 	PORT_IN(T, peer_error, qp_error, "QPs that the responder put into Error"),
 	PORT_IN(T, cmd, qp_cmd, "states that the program asks for"),
+	PORT_IN(T, cq_error, qp_cmd, "QPs that go to Error: a completion of theirs was lost"),
 	PORT_OUT(T, job, tx_job, "runs of packets"),
 	PORT_OUT(T, credit, sq_credit, "WQEs released, to the scheduler"),
 	PORT_OUT(T, cqe, cqe_req, "completions"),

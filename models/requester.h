@@ -133,7 +133,7 @@ struct requester {
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits, strict;
 	/* ports */
-	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd;
+	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd, *cq_error;
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
@@ -301,7 +301,7 @@ void req_cache_filled(struct requester *r, uint32_t i);
 /* Tell the responder; its port has room. */
 void req_tell(struct requester *r, uint32_t qpi, enum qp_change kind);
 
-/* Carry out one command. Returns when to run again. */
+/* Carry out one command, of the program or for a CQ that overflowed. Returns when to run again. */
 uint64_t req_take_cmd(struct requester *r);
 
 /*

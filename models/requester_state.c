@@ -2,10 +2,11 @@
 /*
  * requester_state.c - what the program does to a QP: Error, reset, a drained send queue
  *
- * The program's commands come here; the responder hears of those that concern it. In Error what is
- * posted is flushed, however late it is posted; a QP that was reset (or destroyed) is silent. A
- * drained send queue (SQD) ends the messages that it has begun; one that stopped for an error (SQE:
- * UC, UD) goes on once what it holds is flushed. Source: IBTA vol. 1, 10.3.1.
+ * The program's commands come here, and the QPs whose completion found its CQ full: they go to Error.
+ * The responder hears of those that concern it. In Error what is posted is flushed, however late it
+ * is posted; a QP that was reset (or destroyed) is silent. A drained send queue (SQD) ends the
+ * messages that it has begun; one that stopped for an error (SQE: UC, UD) goes on once what it holds
+ * is flushed. Source: IBTA vol. 1, 10.3.1.
  */
 #include "models/requester.h"
 #include "models/trace.h"
@@ -43,9 +44,9 @@ static bool resume(struct requester *r, uint32_t qpi)
 	return true;
 }
 
-uint64_t req_take_cmd(struct requester *r)
+static uint64_t take_cmd(struct requester *r, struct chan *port)
 {
-	const struct qp_cmd *m = qp_cmd_peek(r->cmd);
+	const struct qp_cmd *m = qp_cmd_peek(port);
 	struct req_qp *q;
 
 	if (!m)
@@ -76,6 +77,18 @@ uint64_t req_take_cmd(struct requester *r)
 	default:
 		break;
 	}
-	chan_pop(r->cmd);
-	return qp_cmd_peek(r->cmd) || r->retire.n ? r->b.cycle + 1 : CYCLE_NEVER;
+	chan_pop(port);
+	return qp_cmd_peek(port) || r->retire.n ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+uint64_t req_take_cmd(struct requester *r)
+{
+	uint64_t next = take_cmd(r, r->cmd);
+	const struct qp_cmd *m = qp_cmd_peek(r->cq_error);
+
+	if (m && r->qp[m->qpi].is_error) { /* or reset: it needs no telling */
+		chan_pop(r->cq_error);
+		return r->b.cycle + 1;
+	}
+	return min_u64(next, take_cmd(r, r->cq_error));
 }

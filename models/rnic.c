@@ -82,6 +82,7 @@ static const struct joint joints[] = {
 	/* completions */
 	{ "requester", "cqe", "cqe_writer", "req", 8 },
 	{ "responder", "cqe", "cqe_writer", "rsp", 8 },
+	{ "cqe_writer", "error", "requester", "cq_error", 4 },
 	{ "requester", "error", "responder", "peer_error", 4 },
 	{ "responder", "error", "requester", "peer_error", 4 },
 	{ "cqe_writer", "cqc_req", "cqc", "req", 8 },

@@ -220,6 +220,24 @@ uint8_t verbs_take_event(struct host *h, const uint8_t *eqe, uint32_t *cqi);
 /* Take apart the CQE that a poll found, and go on to the next. */
 void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *wc);
 
+/* ---- compressed completions: a title, whose completions come one by one (verbs_unzip.c) ---- */
+
+/* The CQE that a poll found is one. */
+bool verbs_is_title(const uint8_t *cqe);
+void verbs_unzip(struct host *h, uint32_t cqi, const uint8_t *title);
+
+/* Read the next array of mini CQEs; the answer is a cpu_rsp, for verbs_unzip_array(). */
+void verbs_unzip_read(struct host *h, uint32_t cqi, struct cpu_list *out);
+void verbs_unzip_array(struct host *h, uint32_t cqi, const uint8_t *array);
+
+/*
+ * The next completion as a CQE of its own (64 B), for verbs_consume(). Behind it: another one, one whose array has to
+ * be read, or none: then the entries are to be made good for the next round before the consumer index is stored.
+ */
+enum unzip_next { UNZIP_MORE, UNZIP_READ, UNZIP_OVER };
+enum unzip_next verbs_unzip_next(struct host *h, uint32_t cqi, uint8_t *cqe);
+void verbs_unzip_end(struct host *h, uint32_t cqi, struct cpu_list *out);
+
 /* The completion is of something that went with its QP. */
 bool verbs_is_stale(const struct host *h, const struct wc *wc);
 

@@ -115,60 +115,6 @@ bool workload_may_push(struct workload *w)
 	return is_free;
 }
 
-/* ---- completions ---- */
-
-static void retire(struct workload *w, struct host *h, const struct wc *wc)
-{
-	struct system *s = h->system;
-	struct work_queue *q = &w->wq[wc->is_recv ? verbs_rqi(h, wc->qpi) : wc->qpi];
-	struct wr_entry e;
-	bool is_last;
-
-	do {
-		is_last = verbs_retire(h, wc, &e);
-		if (wc->is_recv) {
-			struct op_row *row = oplog_row(s->oplog, e.op);
-
-			row->bytes = wc->byte_len;
-			row->qp = h->nic->qp[wc->qpi].trace_qp; /* an SRQ's: now known */
-			if (wc->opcode == CQE_RESP_WR_IMM)
-				row->opcode = OP_RECV_WITH_IMM;
-			w->open_recvs--;
-		} else {
-			w->open_sends--;
-		}
-		oplog_close(s->oplog, e.op, is_last ? wc->status : WC_SUCCESS, w->b.now_ps);
-		system_outcome(s, e.ticket, is_last ? OUTCOME_COMPLETED : OUTCOME_COVERED,
-			       wc->status, &w->b);
-	} while (!is_last);
-	if (wc->is_recv) {
-		workload_unpark(w, h, q);
-	} else if (q->is_blocked) {
-		q->is_blocked = false;
-		workload_ready(w, h, q->head);
-	}
-}
-
-static void take_completion(struct workload *w, struct host *h, const struct cpu_rsp *rsp)
-{
-	uint32_t cqi = rsp->tag;
-	struct drv_cq *cq = &h->cq[cqi];
-	struct cpu_list *l = new_list(w);
-	struct wc wc;
-
-	verbs_consume(h, cqi, rsp->data, &wc);
-	w->cqes++;
-	w->error_cqes += wc.status != WC_SUCCESS;
-	if (!verbs_is_stale(h, &wc)) {
-		retire(w, h, &wc);
-		workload_note_error(w, h, &wc);
-	}
-	if (cq->ci - cq->ci_written >= min_u64(w->ci_every, max_u64(1, h->nic->cq[cqi].depth / 4)))
-		verbs_update_ci(h, cqi, l);
-	spend(w, w->poll_cyc);
-	workload_want_poll(w, h, cqi);
-}
-
 /* ---- the core ---- */
 
 static bool is_register(uint8_t kind)
@@ -227,10 +173,11 @@ static void take_answer(struct workload *w, struct host *h)
 	w->c->rsp_head = w->rsp_next[w->c->rsp_head - 1];
 	if (rsp->tag > verbs_eq_tag(h))
 		workload_byte_seen(w, h, rsp->tag - workload_byte_tag(h, 0));
-	else if (rsp->tag == verbs_eq_tag(h) || !verbs_peeked(h, rsp->tag, rsp->data))
-		workload_take_event(w, h, rsp);
+	else if (rsp->tag != verbs_eq_tag(h) &&
+		 (h->unzip[rsp->tag].wants_array || verbs_peeked(h, rsp->tag, rsp->data)))
+		workload_take_cqe(w, h, rsp);
 	else
-		take_completion(w, h, rsp);
+		workload_take_event(w, h, rsp);
 }
 
 /* The core that waits for an answer. Events are the first one's. */
@@ -273,6 +220,10 @@ static uint64_t run_core(struct workload *w, struct host *h)
 		return workload_drop_keys(w);
 	if (w->c->has_cmd || w->c->has_limit)
 		return workload_push_cmd(w);
+	if (w->c->unzip) {
+		workload_unzip(w, h);
+		return w->c->free_cyc;
+	}
 	if (w->c->rsp_head) {
 		take_answer(w, h);
 		return w->c->free_cyc;
@@ -343,6 +294,7 @@ static void workload_build(struct block *b)
 	w->core = block_alloc(b, w->cores, sizeof(*w->core));
 	for (uint32_t i = 0; i < w->cores; i++)
 		w->core[i].list = block_alloc(b, 1, sizeof(*w->core->list));
+	h->unzip = block_alloc(b, h->nic->n_cq + 1, sizeof(*h->unzip));
 	w->rsp = block_alloc(b, n_tags, sizeof(*w->rsp));
 	w->rsp_next = block_alloc(b, n_tags, sizeof(*w->rsp_next));
 	w->post_cyc = block_cycles_of_ps(b, w->post_cost);

@@ -34,6 +34,7 @@ struct core {
 	bool has_cmd, has_limit;
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
 	uint32_t rsp_head, rsp_tail;   /* answers of polls, by tag + 1 */
+	uint32_t unzip; /* CQ of a compressed block whose next completion is at hand: index + 1 */
 };
 
 struct workload {
@@ -133,6 +134,14 @@ void workload_unpark(struct workload *w, struct host *h, struct work_queue *q);
 
 /* The next stores of the MEM record under way, as many as a list takes. */
 void workload_store(struct workload *w, struct host *h);
+
+/* ---- workload_cqe.c: completions ---- */
+
+/* What a poll of a CQ found: a CQE, the title of a compressed block, or the array that such a one needs. */
+void workload_take_cqe(struct workload *w, struct host *h, const struct cpu_rsp *rsp);
+
+/* The next completion of the core's compressed block. */
+void workload_unzip(struct workload *w, struct host *h);
 
 /* ---- workload_state.c: records that change QPs and CQs ---- */
 

@@ -28,6 +28,10 @@
 #define WQE_AV_BYTES 48u
 #define WQE_NEXT 2u /* SRQ: index of the next WQE, in the first segment of each */
 
+static inline uint16_t load_be16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
 static inline uint32_t load_be32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];

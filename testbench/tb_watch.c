@@ -8,13 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/cqe_compress.h"
 #include "models/msg.h"
 #include "models/verbs.h"
+
+/* A compressed block whose arrays are still to come. */
+struct block_seen {
+	uint8_t title[64];
+	uint32_t left, done;
+};
 
 /* On the channel that brings a host's completions. */
 struct cqe_tap {
 	struct chan_tap tap; /* first member */
 	struct tb_watch *w;
+	struct block_seen *block; /* by CQ */
 	uint32_t host;
 };
 
@@ -51,34 +59,59 @@ static uint32_t qp_elsewhere(const struct tb_watch *w, uint32_t host, uint32_t q
 	return TRACE_NONE;
 }
 
-static void take_cqe(struct chan_tap *tap, const struct chan *c, const void *msg)
+/* A CQE, or (mini: not NULL) one of the completions under title 'd'. */
+static void add_cqe(const struct cqe_tap *t, const uint8_t *d, const uint8_t *mini, uint32_t done)
 {
-	const struct cqe_tap *t = (const struct cqe_tap *)(const void *)tap;
-	const struct cpu_rsp *rsp = msg;
-	const uint8_t *d = rsp->data;
 	const struct nic *nic = t->w->run->r.system->hosts[t->host].nic;
 	struct tb_watch *w = t->w;
-	const struct host *host = &t->w->run->r.system->hosts[t->host];
-	uint32_t qpi;
+	uint32_t qpi = nic_qpi(nic, be32(d + 56) & 0xffffff);
 	uint8_t opcode = d[63] >> 4;
+	bool is_recv = opcode != CQE_REQ && opcode != CQE_REQ_ERR;
+	uint32_t counter = be32(d + 60) >> 16;
 
-	(void)c;
-	if (rsp->tag >= verbs_eq_tag(host) || !verbs_peeked(host, rsp->tag, d))
-		return; /* an event, a byte in memory, an empty CQ */
-	qpi = nic_qpi(nic, be32(d + 56) & 0xffffff);
+	if (mini && !is_recv)
+		counter = be32(mini) >> 16;
+	else if (mini)
+		counter =
+			nic->mini_format == MINI_CSUM_STRIDX ? be32(mini) & 0xffff : counter + done;
 	w->cqes = grown(w->cqes, w->n_cqes, sizeof(*w->cqes));
 	w->cqes[w->n_cqes++] = (struct tb_cqe){
 		.host = t->host,
 		.qp = qpi == QPI_NONE ? TRACE_NONE : nic->qp[qpi].trace_qp,
-		.byte_cnt = be32(d + 44),
+		.byte_cnt = be32(mini ? mini + 4 : d + 44),
 		.imm = be32(d + 36),
 		.src_qp = qp_elsewhere(t->w, t->host, be32(d + 24) & 0xffffff),
 		.has_grh = be32(d + 24) & CQE_HAS_GRH,
-		.counter = (uint16_t)(d[60] << 8 | d[61]),
+		.counter = (uint16_t)counter,
 		.opcode = opcode,
-		.is_recv = opcode != CQE_REQ && opcode != CQE_REQ_ERR,
+		.is_recv = is_recv,
 		.is_error = opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR,
 	};
+}
+
+static void take_cqe(struct chan_tap *tap, const struct chan *c, const void *msg)
+{
+	const struct cqe_tap *t = (const struct cqe_tap *)(const void *)tap;
+	const struct cpu_rsp *rsp = msg;
+	const struct host *host = &t->w->run->r.system->hosts[t->host];
+	struct block_seen *k;
+
+	(void)c;
+	if (rsp->tag >= verbs_eq_tag(host))
+		return; /* an event, a byte in memory */
+	k = &t->block[rsp->tag];
+	if (k->left) {
+		for (uint32_t i = 0; i < 8 && k->left; i++, k->left--, k->done++)
+			add_cqe(t, k->title, rsp->data + (size_t)i * 8, k->done);
+	} else if (!verbs_peeked(host, rsp->tag, rsp->data)) {
+		return; /* an empty CQ */
+	} else if ((rsp->data[63] >> 2 & 3) == 3) {
+		memcpy(k->title, rsp->data, sizeof(k->title));
+		k->left = be32(rsp->data + 44);
+		k->done = 0;
+	} else {
+		add_cqe(t, rsp->data, NULL, 0);
+	}
 }
 
 void tb_watch(struct tb_watch *w, struct tb_run *t)
@@ -93,6 +126,7 @@ void tb_watch(struct tb_watch *w, struct tb_run *t)
 
 		snprintf(name, sizeof(name), "host%" PRIu32 ".workload", h);
 		*tap = (struct cqe_tap){ .tap.popped = take_cqe, .w = w, .host = h };
+		tap->block = sim_alloc(s, t->r.system->hosts[h].nic->n_cq + 1, sizeof(*tap->block));
 		chan_attach(netlist_chan(netlist_find(s, name), "cpu_rsp"), &tap->tap);
 	}
 }

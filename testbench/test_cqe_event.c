@@ -81,6 +81,7 @@ static void bench_start(struct bench *e)
 	e->rsp = tb_source(&e->t, "rsp");
 	e->arm = tb_source(&e->t, "arm");
 	e->async = tb_source(&e->t, "async");
+	tb_sink(&e->t, "error");
 	e->dma_rsp = tb_source(&e->t, "dma_rsp");
 	tb_sink_react(&e->t, "cqc_req", tb_context_react, tb_source(&e->t, "cqc_rsp"));
 	tb_sink_react(&e->t, "dma_req", serve, e);

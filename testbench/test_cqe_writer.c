@@ -116,6 +116,7 @@ static void bench_start(struct bench *e, const char *const *sets)
 	e->rsp = tb_source(&e->t, "rsp");
 	tb_source(&e->t, "arm");
 	tb_source(&e->t, "async");
+	tb_sink(&e->t, "error");
 	e->dma_rsp = tb_source(&e->t, "dma_rsp");
 	tb_sink_react(&e->t, "cqc_req", tb_context_react, tb_source(&e->t, "cqc_rsp"));
 	e->dma_req = tb_sink_react(&e->t, "dma_req", serve, e);
