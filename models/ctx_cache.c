@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ctx_cache.c - caches of contexts: of queue pairs (send side, receive side) and completion queues
+ * ctx_cache.c - caches of contexts: of queue pairs (send side, receive side, responder resources) and completion queues
  *
  * Hardware: a set-associative cache whose backing store is host memory, as in the open 200 MHz RNIC
  * (QPC: 256 sets of 2 ways, 192 B in a 256 B slot; CQC: 256 sets, 64 B; hit in 2 cycles). One class
- * for each kind of context, an instance for each user: qpc_tx, qpc_rx, cqc.
+ * for each kind of context, an instance for each user: qpc_tx, qpc_rx, cqc, rsc.
  *
  * Modelled: when the context is there, and the reads that bring it: real bytes by DMA, several
  * outstanding. Requests for a context that is on its way wait for that read. Answers come in the
@@ -63,6 +63,8 @@
 
 static const struct field qpc_fields[] = { ROWS(8, 256, "QPC 256 sets",
 						OPEN_RTL "192 B in a 256 B slot of host memory") };
+static const struct field rsc_fields[] = { ROWS(8, 64, "as its QPC",
+						"declared: as mlx5's other small contexts") };
 static const struct field cqc_fields[] = { ROWS(8, 64, "CQC 256 sets",
 						OPEN_RTL "CQC 64 or 128 B") };
 #undef T
@@ -76,6 +78,14 @@ static uint64_t qpc_pa(const struct ctx_cache *c, uint32_t qpi)
 
 	SIM_CHECK(qpi < nic->n_qp, &c->b);
 	return nic->qp[qpi].qpc_pa + (c->is_rx ? CTX_SLOT : 0);
+}
+
+static uint64_t rsc_pa(const struct ctx_cache *c, uint32_t qpi)
+{
+	const struct nic *nic = c->b.env;
+
+	SIM_CHECK(qpi < nic->n_qp, &c->b);
+	return nic->qp[qpi].qpc_pa + 2 * CTX_SLOT;
 }
 
 static uint64_t cqc_pa(const struct ctx_cache *c, uint32_t cqi)
@@ -331,6 +341,15 @@ static void build(struct ctx_cache *c, struct block *b)
 	c->wb_pool = pool_create(b, c->write_backs, c->entry);
 }
 
+static void rsc_build(struct block *b)
+{
+	struct ctx_cache *c = (struct ctx_cache *)b;
+
+	c->context_pa = rsc_pa;
+	c->cls = DMA_QPC;
+	build(c, b);
+}
+
 static void qpc_build(struct block *b)
 {
 	struct ctx_cache *c = (struct ctx_cache *)b;
@@ -383,6 +402,18 @@ const struct block_class cqc_cache_class = {
 	.fields = cqc_fields,
 	.doc = "cache of completion queue contexts",
 	.build = cqc_build,
+	.reset = ctx_cache_reset,
+	.step = ctx_cache_step,
+	.check = check,
+};
+
+const struct block_class rsc_cache_class = {
+	.name = "rsc_cache",
+	.impl = "c",
+	.size = sizeof(struct ctx_cache),
+	.fields = rsc_fields,
+	.doc = "cache of responder resources: state of READs and ATOMICs to be answered",
+	.build = rsc_build,
 	.reset = ctx_cache_reset,
 	.step = ctx_cache_step,
 	.check = check,

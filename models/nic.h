@@ -77,8 +77,7 @@ struct qp_attr {
 	uint32_t rq_wqe; /* receive ring in WQEs, a power of two */
 	uint32_t rq_stride; /* bytes of a receive WQE: 16 x a power of two */
 	uint32_t max_sge;
-	uint64_t
-		qpc_pa; /* the context's backing store: CTX_SLOT for each side, the sender's first */
+	uint64_t qpc_pa; /* the context's backing store: CTX_SLOT for sender, receiver, resources */
 	/* packets */
 	uint8_t hdr[HDR_TEMPLATE]; /* all before the BTH, but for lengths and checksum */
 	uint8_t hdr_len;

@@ -88,12 +88,18 @@ static const struct field responder_fields[] = {
 	PARAM_BOOL(T, inv_ack, false,
 		   "a SEND with Invalidate of a wrong key is acknowledged, and ends its receive",
 		   "documented: rxe recordings; IBTA vol. 1 table 62: remote access error"),
+	PARAM_BOOL(
+		T, rsc_cache, false,
+		"responder resources of READs and ATOMICs are looked up in the cache rsc; off: all "
+		"are in the NIC",
+		"declared"),
 	PORT_IN(T, rx, rx_pkt, "requests"),
 	PORT_IN(T, rq_rsp, rq_rsp, "receive WQEs"),
 	PORT_IN(T, xlate_rsp, xlate_rsp, "checked ranges"),
 	PORT_IN(T, atomic_rsp, atomic_rsp, "atomics done"),
 	PORT_IN(T, job_done, job_done, "jobs whose last packet was handed over"),
 	PORT_IN(T, dma_rsp, dma_rsp, "payload writes posted"),
+	PORT_IN(T, rsc_rsp, ctx_rsp, "responder resources that are there"),
 	PORT_IN(T, mpt_rsp, mpt_rsp, "keys invalidated"),
 	PORT_IN(T, peer_error, qp_error, "QPs that the requester put into Error"),
 	PORT_OUT(T, rq_req, rq_req, "receive WQEs wanted"),
@@ -103,6 +109,7 @@ static const struct field responder_fields[] = {
 	PORT_OUT(T, ack, pkt, "ACK and NAK packets"),
 	PORT_OUT(T, cqe, cqe_req, "receive completions"),
 	PORT_OUT(T, dma_req, dma_req, "payload writes"),
+	PORT_OUT(T, rsc_req, ctx_req, "QPs whose responder resources are wanted"),
 	PORT_OUT(T, mpt_op, mpt_op, "keys to be invalidated"),
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
 	STAT(T, busy_ps, "ps", "time for which units were busy with packets, mean of them"),
@@ -151,6 +158,7 @@ static void responder_build(struct block *b)
 	r->ack_links = block_alloc(b, n, sizeof(uint32_t));
 	r->delayed_links = block_alloc(b, n, sizeof(uint32_t));
 	r->stream_links = block_alloc(b, n, sizeof(uint32_t));
+	r->rsc_links = block_alloc(b, n, sizeof(uint32_t));
 	r->flush_links = block_alloc(b, n, sizeof(uint32_t));
 	r->error_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ctx_links = block_alloc(b, r->contexts, sizeof(uint32_t));
@@ -206,6 +214,7 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->naks, r->nak_links, nic->n_qp);
 	qp_list_init(&r->delayed, r->delayed_links, nic->n_qp);
 	qp_list_init(&r->streams, r->stream_links, nic->n_qp);
+	qp_list_init(&r->want_rsc, r->rsc_links, nic->n_qp);
 	qp_list_init(&r->flush, r->flush_links, nic->n_qp);
 	qp_list_init(&r->errors, r->error_links, nic->n_qp);
 	/* a context wants one port at a time: the lists share their links */
@@ -431,6 +440,7 @@ static uint64_t responder_step(struct block *b)
 	rsp_take_xlate(r);
 	rsp_take_atomic(r);
 	rsp_take_mpt(r);
+	rsp_take_rsc(r);
 	next = take_rx(r);
 	if (r->run.n)
 		rsp_run(r, qp_list_take(&r->run));
@@ -442,6 +452,7 @@ static uint64_t responder_step(struct block *b)
 	next = min_u64(next, rsp_commit(r)); /* behind what makes entries */
 	next = min_u64(next, report_error(r));
 	next = min_u64(next, rsp_send_job(r));
+	next = min_u64(next, rsp_ask_rsc(r));
 	next = min_u64(next, rsp_send_ack(r));
 	if (r->run.n || r->flush.n ||
 	    (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))

@@ -81,6 +81,7 @@ struct rsp_slot {
 	bool is_used;
 	bool is_active;   /* on the QP's queue of responses */
 	bool is_answered; /* all of it was sent at least once */
+	bool is_here;     /* its state is in the NIC (rsc_cache), for the current pass */
 };
 
 struct rsp_qp {
@@ -129,6 +130,7 @@ struct rsp_qp {
 	uint8_t *queue; /* slots to be answered, in order; a ring of n_slot */
 	uint32_t n_slot, next_slot, q_head, q_len;
 	uint32_t jobs_out;
+	uint32_t rsc_wanted, rsc_granted; /* look-ups not asked for; answered and not used */
 };
 
 /* An entry of the commit ring: a write, the end of a packet, or an answer. */
@@ -152,25 +154,27 @@ struct responder {
 	uint32_t recovery, sr_window, sr_hold;
 	uint64_t ack_delay, nak_delay;
 	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
-	bool recv_remote_access, dup_needs_ack_req, inv_ack;
+	bool recv_remote_access, dup_needs_ack_req, inv_ack, rsc_cache;
 	/* ports */
 	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp, *peer_error,
-		*mpt_rsp;
-	struct chan *rq_req, *xlate_req, *atomic_req, *job, *ack, *cqe, *dma_req, *error, *mpt_op;
+		*mpt_rsp, *rsc_rsp;
+	struct chan *rq_req, *xlate_req, *atomic_req, *job, *ack, *cqe, *dma_req, *error, *mpt_op,
+		*rsc_req;
 	/* state */
 	struct rsp_qp *qp;
 	struct rsp_ctx *ctx;
 	uint32_t free_ctx;
 	struct qp_list run; /* QPs whose first packet is to be looked at */
 	struct qp_list want_recv, want_xlate, want_atomic, want_write, want_inval; /* contexts */
-	struct qp_list acks;    /* QPs with an ACK or NAK that may go */
-	struct qp_list delayed; /* QPs whose ACK waits for company */
-	struct qp_list naks;    /* QPs whose sequence NAK waits for nak_delay */
-	struct qp_list streams; /* QPs with responses to send */
-	struct qp_list flush;   /* QPs in error with receives to flush */
-	struct qp_list errors;  /* QPs in error that the requester does not know of */
-	uint32_t *nak_links, *run_links, *ctx_links, *ack_links, *delayed_links, *stream_links,
-		*flush_links, *error_links;
+	struct qp_list acks;     /* QPs with an ACK or NAK that may go */
+	struct qp_list delayed;  /* QPs whose ACK waits for company */
+	struct qp_list naks;     /* QPs whose sequence NAK waits for nak_delay */
+	struct qp_list streams;  /* QPs with responses to send */
+	struct qp_list want_rsc; /* QPs whose responder resources are to be looked up */
+	struct qp_list flush;    /* QPs in error with receives to flush */
+	struct qp_list errors;   /* QPs in error that the requester does not know of */
+	uint32_t *rsc_links, *nak_links, *run_links, *ctx_links, *ack_links, *delayed_links,
+		*stream_links, *flush_links, *error_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
 	struct pool *ack_pool, *grh_pool, *hold_pool;
@@ -226,6 +230,19 @@ void rsp_enter_error(struct responder *r, uint32_t qpi);
 
 /* The QP's first packet, if it is parked, is looked at again. */
 void rsp_unpark(struct responder *r, uint32_t qpi);
+
+/* ---- responder_rsc.c: the cache of READ and ATOMIC state ---- */
+
+/* Another response of the QP is to start: its state must be in the NIC. */
+void rsp_want_rsc(struct responder *r, uint32_t qpi);
+
+/* Slot 's', the first of the QP's queue, may go on: takes the look-up that it waits for. */
+bool rsp_has_rsc(struct responder *r, struct rsp_qp *q, struct rsp_slot *s);
+
+/* Hand over one look-up. Returns when to run again. */
+uint64_t rsp_ask_rsc(struct responder *r);
+
+void rsp_take_rsc(struct responder *r);
 
 /* ---- responder_exec.c: one packet ---- */
 

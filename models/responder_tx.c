@@ -185,6 +185,9 @@ void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at)
 	s->start = s->at = at;
 	if (!s->is_active) {
 		s->is_active = true;
+		s->is_here = false;
+		if (r->rsc_cache)
+			rsp_want_rsc(r, qpi);
 		q->queue[(q->q_head + q->q_len) % q->n_slot] = (uint8_t)slot;
 		q->q_len++;
 	}
@@ -224,13 +227,19 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t 
 	q->jobs_out++;
 }
 
+/* The QP's first response may go on, or start. */
+static bool can_stream(struct responder *r, struct rsp_qp *q)
+{
+	return q->q_len && rsp_has_rsc(r, q, &q->slot[q->queue[q->q_head]]);
+}
+
 uint64_t rsp_send_job(struct responder *r)
 {
 	struct rsp_slot *s;
 	struct rsp_qp *q;
 	uint32_t qpi, slot, n;
 
-	while (r->streams.n && !r->qp[r->streams.head].q_len)
+	while (r->streams.n && !can_stream(r, &r->qp[r->streams.head]))
 		qp_list_take(&r->streams);
 	if (!r->streams.n)
 		return CYCLE_NEVER;

@@ -313,7 +313,7 @@ static void alloc_rings(struct host *h, struct qp_attr *q)
 	if (q->rq_wqe)
 		q->rq_pa = mem_alloc(h->mem, (uint64_t)q->rq_wqe * q->rq_stride, PAGE_4K);
 	q->dbr_pa = mem_alloc(h->mem, DBR_ALLOC, DBR_ALLOC);
-	q->qpc_pa = mem_alloc(h->mem, 2 * CTX_SLOT, CTX_SLOT);
+	q->qpc_pa = mem_alloc(h->mem, 3 * CTX_SLOT, CTX_SLOT);
 	q->sq_op = x_calloc(q->sq_bb, sizeof(*q->sq_op));
 	q->rq_op = x_calloc(q->rq_wqe ? q->rq_wqe : 1, sizeof(*q->rq_op));
 }

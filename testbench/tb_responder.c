@@ -93,6 +93,17 @@ static void do_atomic(struct tb *t, struct tb_port *p, const void *msg)
 	tb_send_at(s->atomic_rsp, p->b.cycle + 30, &rsp);
 }
 
+/* The cache of responder resources: there after 40 cycles. */
+static void look_up(struct tb *t, struct tb_port *p, const void *msg)
+{
+	struct tb_responder *s = p->arg;
+	const struct ctx_req *m = msg;
+
+	(void)t;
+	s->n_lookups++;
+	tb_send_at(s->rsc_rsp, p->b.cycle + 40, &(struct ctx_rsp){ .index = m->index });
+}
+
 static void take_job(struct tb *t, struct tb_port *p, const void *msg)
 {
 	struct tb_responder *s = p->arg;
@@ -163,6 +174,8 @@ void tbs_start(struct tb_responder *s, const char *const *sets)
 	s->peer_error = tb_source(&s->t, "peer_error");
 	s->mpt_op = tb_sink_react(&s->t, "mpt_op", do_mpt_op, s);
 	s->mpt_rsp = tb_source(&s->t, "mpt_rsp");
+	s->rsc_rsp = tb_source(&s->t, "rsc_rsp");
+	tb_sink_react(&s->t, "rsc_req", look_up, s);
 	s->error = tb_sink(&s->t, "error");
 	tb_sink_react(&s->t, "dma_req", tb_dma_react, &s->dma);
 	s->pkts = pool_create(&s->rx->b, PKTS, packet_buf_size(TBS_MTU));

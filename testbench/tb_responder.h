@@ -37,7 +37,8 @@ struct tb_responder {
 	struct qp_attr qp[TBS_QPS];
 	struct tb t;
 	struct tb_port *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done;
-	struct tb_port *rq_req, *job, *ack, *cqe, *peer_error, *error, *mpt_op, *mpt_rsp;
+	struct tb_port *rq_req, *job, *ack, *cqe, *peer_error, *error, *mpt_op, *mpt_rsp, *rsc_rsp;
+	uint32_t n_lookups; /* of responder resources */
 	struct tb_dma dma;
 	uint8_t mem[TBS_MEM];
 	struct pool *pkts, *recvs;
