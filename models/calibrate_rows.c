@@ -25,7 +25,7 @@ const struct calibrate_row calibrate_rows[] = {
 			NULL, "ConnectX-3, READ against active QPs" \
 	}
 	CX3_READ(48, 11.0, 8, 400),
-	CX3_READ(88, 7.67, 4, 300),
+	CX3_READ(88, 7.67, 2, 400),
 	CX3_READ(144, 3.24, 1, 200),
 	CX3_READ(240, 2.08, 1, 80),
 	CX3_READ(352, 1.52, 1, 50),
