@@ -45,7 +45,6 @@ static const struct field pktizer_fields[] = {
 	PORT_IN(T, rsp_job, tx_job, "runs of READ responses, ATOMIC acknowledges"),
 	PORT_IN(T, dma_rsp, dma_rsp, "ends of payload reads, in any order"),
 	PORT_OUT(T, req_done, job_done, "request runs handed to the port, or failed"),
-	PORT_OUT(T, rsp_done, job_done, "response runs handed to the port, or failed"),
 	PORT_OUT(T, dma_req, dma_req, "payload reads"),
 	PORT_OUT(T, pkt, pkt, "packets, in order per engine"),
 	STAT(T, jobs, "job", "runs taken"),
@@ -101,18 +100,34 @@ static void drop_first(struct pktizer *z, struct engine *e)
 	e->n_whole--;
 }
 
-static void push_done(struct chan *done, const struct pkt_slot *s)
+/* The port that tells of the end of the engine's job. */
+static struct chan *done_port(const struct pktizer *z, const struct engine *e)
 {
-	job_done_push(done,
-		      &(struct job_done){ .tag = s->tag, .qpi = s->qpi, .status = s->status });
+	return e == &z->engine[REQ] ? z->req_done : z->pkt;
+}
+
+/* Requests: the requester is told; responses: the port tells when it grants their last packet. */
+static void push_done(struct pktizer *z, const struct engine *e, const struct pkt_slot *s,
+		      uint32_t buf)
+{
+	if (e == &z->engine[REQ])
+		job_done_push(
+			z->req_done,
+			&(struct job_done){ .tag = s->tag, .qpi = s->qpi, .status = s->status });
+	else
+		pkt_push(z->pkt, &(struct pkt){ .buf = buf,
+						.tag = s->tag,
+						.qpi = s->qpi,
+						.status = s->status,
+						.ends_job = 1 });
 }
 
 /* The payload of the engine's first packet could not be read: the rest of its job is dropped. */
-static void fail_job(struct pktizer *z, struct engine *e, struct chan *done)
+static void fail_job(struct pktizer *z, struct engine *e)
 {
 	const struct pkt_slot *s = pktizer_slot(z, e, 0);
 
-	push_done(done, s);
+	push_done(z, e, s, BUF_NONE);
 	e->failed = s->job;
 	if (e->has_job && e->seq == s->job) {
 		if (e->is_forming)
@@ -138,7 +153,7 @@ static enum outcome outcome(const struct engine *e)
 	return s->status == XLATE_OK ? SEND : FAIL;
 }
 
-static void send(struct pktizer *z, struct engine *e, struct chan *done)
+static void send(struct pktizer *z, struct engine *e)
 {
 	const struct pkt_slot *s = pktizer_slot(z, e, 0);
 	struct packet *p = buf_data(z->b.sim, s->buf);
@@ -146,16 +161,18 @@ static void send(struct pktizer *z, struct engine *e, struct chan *done)
 	packet_end(p);
 	z->out_free_cyc = z->b.cycle + ceil_div(p->len, z->width);
 	z->busy_ps += domain_edge(z->b.dom, z->out_free_cyc) - z->b.now_ps;
-	pkt_push(z->pkt, &(struct pkt){ .buf = s->buf });
+	if (e == &z->engine[REQ] || !s->is_run_last)
+		pkt_push(z->pkt, &(struct pkt){ .buf = s->buf });
 	if (s->is_run_last)
-		push_done(done, s);
+		push_done(z, e, s, s->buf);
 	drop_first(z, e);
 	z->packets++;
 }
 
 /* Deal with the engine's first packet, if it is whole. False when a port refused. */
-static bool emit(struct pktizer *z, struct engine *e, struct chan *done)
+static bool emit(struct pktizer *z, struct engine *e)
 {
+	struct chan *done = done_port(z, e);
 	enum outcome o = outcome(e);
 	const struct pkt_slot *s = pktizer_slot(z, e, 0);
 
@@ -171,14 +188,14 @@ static bool emit(struct pktizer *z, struct engine *e, struct chan *done)
 		return false;
 	}
 	if (o == FAIL) {
-		fail_job(z, e, done); /* the packet itself is dropped with its job */
+		fail_job(z, e); /* the packet itself is dropped with its job */
 		return true;
 	}
 	if (!chan_can_push(z->pkt)) {
 		chan_stall(z->pkt);
 		return false;
 	}
-	send(z, e, done);
+	send(z, e);
 	z->is_rsp_emit_turn = e == &z->engine[REQ];
 	return true;
 }
@@ -216,13 +233,12 @@ static uint64_t pktizer_step(struct block *b)
 {
 	struct pktizer *z = (struct pktizer *)b;
 	struct chan *const jobs[ENGINES] = { z->req_job, z->rsp_job };
-	struct chan *const done[ENGINES] = { z->req_done, z->rsp_done };
 	unsigned first = z->is_rsp_emit_turn ? RSP : REQ;
 	uint64_t next = CYCLE_NEVER;
 	bool may_read = true, is_free[ENGINES];
 
-	is_free[first] = emit(z, &z->engine[first], done[first]);
-	is_free[first ^ 1] = emit(z, &z->engine[first ^ 1], done[first ^ 1]);
+	is_free[first] = emit(z, &z->engine[first]);
+	is_free[first ^ 1] = emit(z, &z->engine[first ^ 1]);
 	first = z->is_rsp_form_turn ? RSP : REQ;
 	for (unsigned k = 0; k < ENGINES; k++) {
 		unsigned i = first ^ k;

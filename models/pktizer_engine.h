@@ -52,7 +52,7 @@ struct pktizer {
 		ack_req_every;
 	bool mig_req, read_ack_req;
 	/* ports */
-	struct chan *req_job, *rsp_job, *dma_rsp, *req_done, *rsp_done, *dma_req, *pkt;
+	struct chan *req_job, *rsp_job, *dma_rsp, *req_done, *dma_req, *pkt;
 	/* state */
 	struct engine engine[ENGINES];
 	uint32_t *no_ack;   /* by QP: packets since the last one with AckReq */

@@ -77,7 +77,7 @@ static const struct joint joints[] = {
 	{ "responder", "atomic_req", "atomic", "req", 4 },
 	{ "atomic", "rsp", "responder", "atomic_rsp", 4 },
 	{ "responder", "job", "pktizer", "rsp_job", 2 },
-	{ "pktizer", "rsp_done", "responder", "job_done", 8 },
+	{ "tx_port", "rsp_done", "responder", "job_done", 8 },
 	{ "responder", "ack", "tx_port", "ack", 8 },
 	/* completions */
 	{ "requester", "cqe", "cqe_writer", "req", 8 },

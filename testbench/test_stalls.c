@@ -82,11 +82,6 @@ static bool is_of_a_run(const struct block_class *cls)
 	return strcmp(cls->impl, "c") == 0 && strcmp(cls->name, "pcie_bench") != 0;
 }
 
-static bool is_in_order(const struct block_class *cls)
-{
-	return strcmp(cls->name, "tx_port") == 0;
-}
-
 static void block_under_all_stalls_changes_no_result(void)
 {
 	uint64_t seed = full_seed(), quiet_ps, end_ps;
@@ -117,10 +112,7 @@ static void block_under_all_stalls_changes_no_result(void)
 	CU_ASSERT(n_slow > n * 3 / 4); /* the stalls were there; few blocks are never in the way */
 }
 
-/*
- * NICs of odd sizes, and a pattern at every block; but not at tx_port's inputs: what came to one of
- * them first has to go first, which a pattern that hides it there forbids.
- */
+/* NICs of odd sizes, and a pattern at every block. */
 static void all_blocks_stalled_change_no_result(void)
 {
 	static const struct gen_want clean = { .is_clean = true };
@@ -136,8 +128,7 @@ static void all_blocks_stalled_change_no_result(void)
 
 		for (const struct block_class *const *cls = block_classes; *cls; cls++)
 			if (is_of_a_run(*cls))
-				add_stalls(&s, *cls,
-					   (unsigned)rng_below(&rng, 4) * !is_in_order(*cls),
+				add_stalls(&s, *cls, (unsigned)rng_below(&rng, 4),
 					   (unsigned)rng_below(&rng, 4));
 		what = run(seed, &clean, &s, &end_ps);
 		if (what) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_tx_port.c - first come, first served; by turns when at once: fair, nothing lost, order of each input kept
+ * test_tx_port.c - by turns when both are busy: fair, nothing lost, order of each input kept
  */
 #include "models/msg.h"
 #include "testbench/tb.h"
@@ -13,7 +13,7 @@ extern const struct block_class tx_port_class;
 
 struct bench {
 	struct tb t;
-	struct tb_port *data, *ack, *pkt;
+	struct tb_port *data, *ack, *pkt, *done;
 };
 
 static void bench_start(struct bench *b, const char *const *sets)
@@ -22,6 +22,7 @@ static void bench_start(struct bench *b, const char *const *sets)
 	b->data = tb_source(&b->t, "data");
 	b->ack = tb_source(&b->t, "ack");
 	b->pkt = tb_sink(&b->t, "pkt");
+	b->done = tb_sink(&b->t, "rsp_done");
 	tb_start(&b->t);
 }
 
@@ -117,52 +118,76 @@ static void grant_after_idle_goes_to_the_one_not_served_last(void)
 	tb_end(&b.t);
 }
 
-/* When each message was handed over. */
-struct hand_over {
-	struct chan_tap tap; /* first member */
-	uint64_t at[N_PKTS + 1];
-};
-
-static void note(struct chan_tap *tap, const struct chan *c, const void *msg)
+/* The end of a run of responses is told when its last packet is granted, however slow the MAC. */
+static void response_run_is_done_when_its_last_packet_is_granted(void)
 {
-	const struct pkt *p = msg;
+	for (unsigned in = 0; in < 4; in++)
+		for (unsigned out = 0; out < 4; out++) {
+			char set_in[64], set_out[64];
+			const char *const sets[] = { set_in, set_out, NULL };
+			uint32_t n_pkt = 0;
+			struct bench b;
 
-	((struct hand_over *)tap)->at[p->buf % ACK] = c->producer->cycle;
+			tb_stall_sets(&tx_port_class, in, out, set_in, set_out);
+			bench_start(&b, sets);
+			for (uint32_t i = 1; i <= N_PKTS; i++) {
+				tb_send_at(b.data, i,
+					   &(struct pkt){
+						   .buf = i, .tag = i, .qpi = 3, .ends_job = 1 });
+				send(b.ack, i, ACK + i);
+			}
+			tb_run(&b.t);
+			CU_ASSERT_EQUAL_FATAL(b.done->n_received, N_PKTS);
+			for (uint32_t i = 0; i < b.pkt->n_received; i++) {
+				const struct job_done *d;
+
+				if (got(&b, i) >= ACK)
+					continue;
+				d = tb_got(b.done, n_pkt);
+				CU_ASSERT_EQUAL(d->tag, got(&b, i));
+				CU_ASSERT_EQUAL(d->qpi, 3);
+				/* both are taken in order; with no stall on them, in one cycle */
+				CU_ASSERT(out || b.done->cycle[n_pkt] == b.pkt->cycle[i]);
+				n_pkt++;
+			}
+			CU_ASSERT_EQUAL(n_pkt, N_PKTS);
+			tb_end(&b.t);
+		}
 }
 
-/* A response that was handed over before an ACK goes before it, however slow the MAC. */
-static void ack_handed_over_later_passes_no_response(void)
+/* A run that failed: no packet, but its end is told, behind the packets before it. */
+static void response_run_that_failed_is_told_and_sends_nothing(void)
 {
-	for (unsigned out = 0; out < 4; out++) {
-		struct hand_over data = { .tap.pushed = note }, ack = data;
-		char set_in[64], set_out[64];
-		uint32_t n_data = 0;
-		struct bench b;
+	const struct job_done *d;
+	struct bench b;
 
-		tb_stall_sets(&tx_port_class, 0, out, set_in, set_out);
-		bench_start(&b, (const char *const[]){ set_out, NULL });
-		chan_attach(b.data->chan, &data.tap);
-		chan_attach(b.ack->chan, &ack.tap);
-		for (uint32_t i = 1; i <= N_PKTS; i++) {
-			send(b.data, 2 * i, i);
-			send(b.ack, 3 * i, ACK + i);
-		}
-		tb_run(&b.t);
-		for (uint32_t i = 0; i < b.pkt->n_received; i++) {
-			n_data += got(&b, i) < ACK;
-			CU_ASSERT(got(&b, i) < ACK || n_data == N_PKTS ||
-				  data.at[n_data + 1] >= ack.at[got(&b, i) % ACK]);
-		}
-		tb_end(&b.t);
-	}
+	bench_start(&b, NULL);
+	send(b.data, 10, 1);
+	tb_send_at(b.data, 10,
+		   &(struct pkt){ .buf = BUF_NONE,
+				  .tag = 7,
+				  .qpi = 2,
+				  .status = XLATE_BAD_KEY,
+				  .ends_job = 1 });
+	send(b.ack, 30, ACK + 1);
+	tb_run(&b.t);
+	CU_ASSERT_EQUAL(b.pkt->n_received, 2);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "data_pkts"), 1);
+	CU_ASSERT_EQUAL_FATAL(b.done->n_received, 1);
+	d = tb_got(b.done, 0);
+	CU_ASSERT(d->tag == 7 && d->qpi == 2 && d->status == XLATE_BAD_KEY);
+	CU_ASSERT(b.done->cycle[0] > b.pkt->cycle[0]);
+	tb_end(&b.t);
 }
 
-CU_TestInfo test_tx_port_tests[] = {
-	{ "grants_any_stalls_lose_and_reorder_nothing",
-	  grants_any_stalls_lose_and_reorder_nothing },
-	{ "grants_both_busy_alternate_one_a_cycle", grants_both_busy_alternate_one_a_cycle },
-	{ "grant_after_idle_goes_to_the_one_not_served_last",
-	  grant_after_idle_goes_to_the_one_not_served_last },
-	{ "ack_handed_over_later_passes_no_response", ack_handed_over_later_passes_no_response },
-	CU_TEST_INFO_NULL
-};
+CU_TestInfo test_tx_port_tests[] = { { "grants_any_stalls_lose_and_reorder_nothing",
+				       grants_any_stalls_lose_and_reorder_nothing },
+				     { "grants_both_busy_alternate_one_a_cycle",
+				       grants_both_busy_alternate_one_a_cycle },
+				     { "grant_after_idle_goes_to_the_one_not_served_last",
+				       grant_after_idle_goes_to_the_one_not_served_last },
+				     { "response_run_is_done_when_its_last_packet_is_granted",
+				       response_run_is_done_when_its_last_packet_is_granted },
+				     { "response_run_that_failed_is_told_and_sends_nothing",
+				       response_run_that_failed_is_told_and_sends_nothing },
+				     CU_TEST_INFO_NULL };
