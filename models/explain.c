@@ -17,6 +17,8 @@ __extension__ typedef unsigned __int128 u128;
 #define SHOWN_UNITS 8u
 #define SHOWN_WAITS 8u
 #define MIN_WAIT_PPM 10000u /* less than 1 % is no news */
+#define CRITICAL_WAIT_PPM \
+	500000u /* of the time: who waits longer is held up by what it waits for */
 #define MAX_CHAIN 16u
 
 static uint64_t share_ppm(uint64_t part, uint64_t whole)
@@ -33,11 +35,12 @@ static bool ends_with(const char *s, const char *end)
 
 /* ---- units ---- */
 
-/* Put 'x' in its place among the first 'max'. */
+/* Put 'x' in its place among the first 'max'. What went on behind the last completion counts too: all of the time at most. */
 static void rank_unit(struct explain_unit *u, unsigned *n, unsigned max, struct explain_unit x)
 {
 	unsigned i = *n;
 
+	x.ppm = min_u64(x.ppm, PPM);
 	if (x.ppm == 0)
 		return;
 	while (i > 0 && u[i - 1].ppm < x.ppm) {
@@ -161,28 +164,80 @@ static void print_waits(const struct wait *w, unsigned n, FILE *f)
 	}
 }
 
-/* From the one that waits longest for another to the one that waits for nobody. */
-static void print_chain(const struct wait *w, unsigned n, FILE *f)
+/* The longest wait of 'who' (NULL: of any) for another block's port, or NULL. */
+static const struct wait *port_wait(const struct wait *w, unsigned n, const char *who)
 {
-	const struct wait *at = NULL;
-	unsigned len = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (w[i].whom && (!who || strcmp(w[i].who, who) == 0))
+			return &w[i];
+	return NULL;
+}
 
-	for (unsigned i = 0; i < n && !at; i++)
-		if (w[i].whom)
-			at = &w[i];
-	if (!at)
-		return;
-	fprintf(f, "\nchain: %s", at->who);
-	while (at && len++ < MAX_CHAIN) {
-		const char *whom = at->whom;
+/*
+ * From the one that waits longest for another to the one that waits for nobody, which is returned
+ * (NULL: none waits); printed if there is a file.
+ */
+static const char *follow_chain(const struct wait *w, unsigned n, FILE *f)
+{
+	const struct wait *at = port_wait(w, n, NULL);
+	const char *end = NULL;
 
-		fprintf(f, " > %s", whom);
-		at = NULL;
-		for (unsigned i = 0; i < n && !at; i++)
-			if (w[i].whom && strcmp(w[i].who, whom) == 0)
-				at = &w[i];
+	if (at && f)
+		fprintf(f, "\nchain: %s", at->who);
+	for (unsigned len = 0; at && len < MAX_CHAIN; len++) {
+		end = at->whom;
+		if (f)
+			fprintf(f, " > %s", end);
+		at = port_wait(w, n, end);
 	}
-	fprintf(f, "\n");
+	if (end && f)
+		fprintf(f, "\n");
+	return end;
+}
+
+/* What is waited for that is no unit with a busy time of its own: how the statistics end, and its name. */
+static const struct {
+	const char *ending, *name;
+} pools[] = {
+	{ "_tag_ps", "tags" },
+	{ "_credit_ps", "flow-control credits" },
+	{ "_cpl_buffer_ps", "completion buffer" },
+	{ "slot_wait_ps", "misses outstanding" },
+	{ "walker_wait_ps", "page walkers" },
+	{ "_xlate_ps", "address translation" },
+};
+
+/* The longest of these waits, and the name of what it is for. */
+static const struct wait *pool_wait(const struct wait *w, unsigned n, const char **name)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; !w[i].whom && k < ARRAY_LEN(pools); k++)
+			if (ends_with(w[i].what, pools[k].ending)) {
+				*name = pools[k].name;
+				return &w[i];
+			}
+	return NULL;
+}
+
+/* What is not busy, but makes others wait: a pool that is empty, or the end of a chain. False: nothing. */
+static bool print_held_up(const struct wait *w, unsigned n, FILE *f)
+{
+	const char *name = NULL, *end = follow_chain(w, n, NULL);
+	const struct wait *pool = pool_wait(w, n, &name), *port = port_wait(w, n, NULL);
+
+	if (pool && pool->ppm >= CRITICAL_WAIT_PPM) {
+		fprintf(f, "\ncritical resource: %s of %s (%s), waited for ", name, pool->who,
+			pool->what);
+		print_percent(f, 0, pool->ppm);
+		fprintf(f, " of the time\n");
+		return true;
+	}
+	if (!port || port->ppm < CRITICAL_WAIT_PPM)
+		return false;
+	fprintf(f, "\ncritical resource: %s, at the end of the chain; %s waits ", end, port->who);
+	print_percent(f, 0, port->ppm);
+	fprintf(f, " of the time\n");
+	return true;
 }
 
 /* ---- stages ---- */
@@ -250,7 +305,8 @@ static void print_stages(const struct totals *t, FILE *f)
 	}
 }
 
-static void print_verdict(const struct explain_unit *u, unsigned n, const struct totals *t, FILE *f)
+static void print_verdict(const struct explain_unit *u, unsigned n, const struct wait *w,
+			  unsigned n_waits, const struct totals *t, FILE *f)
 {
 	unsigned longest = 0;
 
@@ -260,6 +316,8 @@ static void print_verdict(const struct explain_unit *u, unsigned n, const struct
 		fprintf(f, " of the time\n");
 		return;
 	}
+	if (print_held_up(w, n_waits, f))
+		return;
 	for (unsigned m = 1; m < REPORT_STAGES; m++)
 		if (t->stage_ps[m] > t->stage_ps[longest])
 			longest = m;
@@ -293,7 +351,7 @@ void explain_print(const struct sim *s, const struct report *r, FILE *f)
 		fprintf(f, "  %-24s %s\n", u[i].b->name, u[i].what);
 	}
 	print_waits(w, n_waits, f);
-	print_chain(w, n_waits, f);
-	print_verdict(u, n, &t, f);
+	follow_chain(w, n_waits, f);
+	print_verdict(u, n, w, n_waits, &t, f);
 	free(w);
 }

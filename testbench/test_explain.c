@@ -37,6 +37,17 @@ static const char single[] =
 	"qp h1 q0 type=RC peer=h0.q0\n"
 	"post h0.q0 id=1 op=RDMA_READ sge=src:0:8 remote=dst:0 repeat=20 window=1\n";
 
+/* Small WRITEs, many in flight. */
+static const char small[] =
+	"rnicsim-trace 1\n"
+	"host h0\n"
+	"host h1\n"
+	"mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n"
+	"mr h1 dst va=0x20000000 len=64KiB access=lw,rw fill=zero\n"
+	"qp h0 q0 type=RC peer=h1.q0\n"
+	"qp h1 q0 type=RC peer=h0.q0\n"
+	"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64 remote=dst:0 repeat=300 window=64\n";
+
 static const char ini[] = "[scenario]\ntrace = t.trace\n";
 
 /* `rnicsim run` of 'trace' with options 'args' in a process of its own: status, and what it printed. */
@@ -123,6 +134,29 @@ static void explain_slot_that_is_narrow_is_the_critical_resource(void)
 	CU_ASSERT(strstr(p.out, "critical resource: nic0.pcie_link (down_busy_ps)") ||
 		  strstr(p.out, "critical resource: nic1.pcie_link (up_busy_ps)"));
 	release(&p);
+}
+
+/* Nothing is busy: what there is too little of, or what is slow, is named all the same. */
+static void explain_pool_that_is_empty_is_the_critical_resource(void)
+{
+	CU_ASSERT(says(stream, "--explain --set dma_engine.tags=1",
+		       "critical resource: tags of nic0.dma_engine (wait_payload_read_tag_ps)"));
+	CU_ASSERT(says(stream,
+		       "--explain --set dma_engine.cpl_buffer=4KiB --set pcie_link.latency=2us",
+		       "critical resource: completion buffer of nic0.dma_engine"));
+	CU_ASSERT(says(stream,
+		       "--explain --set pcie_link.root_nph=1 --set pcie_link.fc_latency=2us",
+		       "critical resource: flow-control credits of nic0.pcie_link"));
+}
+
+static void explain_block_that_is_slow_is_the_critical_resource(void)
+{
+	CU_ASSERT(says(small, "--explain --set nic1.responder.clock=2MHz",
+		       "critical resource: nic1.responder, at the end of the chain"));
+	CU_ASSERT(says(stream, "--explain --set dma_engine.width=1B",
+		       "critical resource: nic0.dma_engine, at the end of the chain"));
+	CU_ASSERT(says(stream, "--explain --set nic0.mtt.clock=2MHz",
+		       "critical resource: address translation of nic0.dma_engine"));
 }
 
 static void explain_single_requests_wait_for_latency(void)
@@ -215,6 +249,10 @@ CU_TestInfo test_explain_tests[] = {
 	  explain_line_that_is_full_is_the_critical_resource },
 	{ "explain_slot_that_is_narrow_is_the_critical_resource",
 	  explain_slot_that_is_narrow_is_the_critical_resource },
+	{ "explain_pool_that_is_empty_is_the_critical_resource",
+	  explain_pool_that_is_empty_is_the_critical_resource },
+	{ "explain_block_that_is_slow_is_the_critical_resource",
+	  explain_block_that_is_slow_is_the_critical_resource },
 	{ "explain_single_requests_wait_for_latency", explain_single_requests_wait_for_latency },
 	{ "what_if_line_is_the_run_with_that_setting", what_if_line_is_the_run_with_that_setting },
 	{ "what_if_and_explain_change_no_result", what_if_and_explain_change_no_result },
