@@ -154,6 +154,7 @@ static inline uint32_t nic_qpi(const struct nic *n, uint32_t qpn)
 #define WQE_MAX_BB 16u
 #define WQE_SEG 16u
 #define WQE_INLINE 0x80000000u  /* byte count flag of an inline segment */
+#define WQE_SEG_MAX 0x80000000u /* bytes of a data segment whose byte count is 0 */
 #define WQE_INVALID_LKEY 0x100u /* ends a receive WQE's list early */
 
 enum {

@@ -49,7 +49,7 @@ void report_init(struct report *r)
 
 void report_refused(struct report *r, const struct refusals *f, const char *trace)
 {
-	r->refused = f->posts + f->recvs ? f : NULL;
+	r->refused = f->posts + f->recvs + f->modifies ? f : NULL;
 	r->trace = trace;
 }
 
@@ -179,15 +179,19 @@ static void print_refused(const struct report *r, FILE *f)
 	const struct refusals *x = r->refused;
 	const char *between = ": ";
 
-	fprintf(f, "%-24s %9" PRIu64, "refused", x->posts + x->recvs);
+	fprintf(f, "%-24s %9" PRIu64, "refused", x->posts + x->recvs + x->modifies);
 	for (unsigned i = 0; i < WR_OPCODES; i++) {
 		if (!x->ops[i])
 			continue;
 		fprintf(f, "%s%" PRIu64 " %s", between, x->ops[i], wr_opcode_names[i]);
 		between = ", ";
 	}
-	if (x->recvs)
+	if (x->recvs) {
 		fprintf(f, "%s%" PRIu64 " receives", between, x->recvs);
+		between = ", ";
+	}
+	if (x->modifies)
+		fprintf(f, "%s%" PRIu64 " changes of state", between, x->modifies);
 	fprintf(f, "; the first by %s:%u (%s)\n", r->trace, x->line,
 		x->err == ENOMEM ? "ENOMEM" : "EINVAL");
 }
@@ -264,5 +268,6 @@ void report_write(const struct report *r, struct json *j)
 			json_u64(j, wr_opcode_names[i], r->refused->ops[i]);
 	json_u64(j, "posts", r->refused ? r->refused->posts : 0);
 	json_u64(j, "receives", r->refused ? r->refused->recvs : 0);
+	json_u64(j, "modifies", r->refused ? r->refused->modifies : 0);
 	json_close(j);
 }

@@ -16,9 +16,9 @@ struct qp_place {
 
 /* Work requests whose post returned an error. */
 struct refusals {
-	uint64_t posts, recvs;
-	uint64_t ops[WR_OPCODES]; /* of the posts */
-	unsigned line;            /* of the first of them in the trace, and its errno */
+	uint64_t posts, recvs, modifies; /* the last: changes of a QP's state */
+	uint64_t ops[WR_OPCODES];        /* of the posts */
+	unsigned line;                   /* of the first of them in the trace, and its errno */
 	int err;
 };
 
@@ -103,7 +103,9 @@ uint32_t rec_open_row(struct system *s, const struct host *h, const struct rec *
 void system_outcome(struct system *s, uint32_t ticket, enum outcome o, uint8_t status,
 		    const struct block *by);
 
-/* The post of record 'c' returned 'err': counts it, and is its outcome. */
+/*
+ * What record 'c' asked for returned 'err': counts it and, of a post or a receive, is its outcome.
+ */
 void system_refused(struct system *s, const struct rec *c, int err, const struct block *by);
 
 #endif

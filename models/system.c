@@ -405,9 +405,13 @@ void system_refused(struct system *s, const struct rec *c, int err, const struct
 {
 	struct refusals *f = &s->refused;
 
-	if (f->posts + f->recvs == 0 || c->line < f->line) {
+	if (f->posts + f->recvs + f->modifies == 0 || c->line < f->line) {
 		f->line = c->line;
 		f->err = err;
+	}
+	if (c->kind == REC_MODIFY_QP) {
+		f->modifies++;
+		return;
 	}
 	if (c->kind == REC_RECV) {
 		f->recvs++;

@@ -67,7 +67,7 @@ static bool is_inline(const struct send_wr *wr)
 	return (wr->flags & WR_INLINE) != 0;
 }
 
-/* Segments with no bytes are left out, as libmlx5 does. */
+/* Segments with no bytes are left out, as libmlx5 does: a byte count of 0 means 2^31 bytes. */
 static uint32_t put_data(uint8_t *at, const struct sge *sge, uint32_t n)
 {
 	uint32_t off = 0;
@@ -75,7 +75,7 @@ static uint32_t put_data(uint8_t *at, const struct sge *sge, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (!sge[i].len)
 			continue;
-		store_be32(at + off, sge[i].len);
+		store_be32(at + off, sge[i].len % WQE_SEG_MAX);
 		store_be32(at + off + 4, sge[i].lkey);
 		store_be64(at + off + 8, sge[i].addr);
 		off += WQE_SEG;

@@ -46,6 +46,7 @@ void workload_modify(struct workload *w, struct host *h, uint32_t handle)
 		sim_stop(w->b.sim);
 	} else if (err) {
 		w->refused++;
+		system_refused(h->system, c, err, &w->b);
 	} else {
 		command(w, c->qpi, c->state);
 		if (c->state == QPS_RESET)

@@ -50,7 +50,7 @@ static bool decode_data(struct wqe *w, const uint8_t *p, uint32_t off, uint32_t 
 	for (; off < end; off += WQE_SEG) {
 		if (load_be32(p + off) & WQE_INLINE)
 			return false;
-		len += load_be32(p + off);
+		len += wqe_seg_at(p + off).len;
 		w->n_sge++;
 	}
 	w->len = (uint32_t)min_u64(len, UINT32_MAX);

@@ -48,7 +48,9 @@ struct wqe_seg {
 };
 static inline struct wqe_seg wqe_seg_at(const uint8_t *p)
 {
-	return (struct wqe_seg){ .len = load_be32(p),
+	uint32_t len = load_be32(p);
+
+	return (struct wqe_seg){ .len = len ? len : WQE_SEG_MAX,
 				 .lkey = load_be32(p + 4),
 				 .addr = load_be64(p + 8) };
 }

@@ -58,6 +58,11 @@ static const struct ending {
 	{ HOSTS QPS "post h0.q0 id=1 op=ATOMIC_FETCH_AND_ADD sge=src:0:4 remote=dst:0 add=1\n"
 		    "expect h0.q0 id=1 status=SUCCESS\n",
 	  1, "", "status=SUCCESS, but 1 of its posts were refused" },
+	{ HOSTS QPS "modify h0.q0 state=INIT\nmodify h0.q0 state=SQE at=1us\n", 0, "",
+	  "refused                          2: 2 changes of state; the first by " },
+	{ HOSTS QPS "modify h1.q0 state=RTR\nrecv h1.q0 id=1 sge=va:0:lkey:1:0xffffffff,"
+		    "va:0:lkey:1:0xffffffff\n",
+	  0, "", "2: 1 receives, 1 changes of state; the first by " },
 	/* who can reach whom */
 	{ "rnicsim-trace 1\nhost h0 ip=fd00::1\nhost h1\n" QPS, 2,
 	  "/x.trace:4: q0: host h0 has an IPv6 address, host h1 an IPv4 one", "" },

@@ -85,7 +85,7 @@ static void write_data(struct bench *e, struct written *x, uint32_t at, uint32_t
 		return;
 	}
 	for (uint32_t i = 0; i < ds - at; i++) {
-		uint32_t n = (uint32_t)rng_below(&e->rng, 100000);
+		uint32_t n = 1 + (uint32_t)rng_below(&e->rng, 100000);
 
 		put_be(p + 16 * i, 4, n);
 		put_be(p + 16 * i + 4, 4, rng_next(&e->rng));
@@ -505,6 +505,21 @@ static void wqe_fetch_datagram_segments_follow_address_vector(void)
 	CU_ASSERT_EQUAL(malformed, 1);
 }
 
+/* As mlx5 has it: a segment's byte count has 31 bits, and no segment has no bytes. */
+static void wqe_fetch_byte_count_of_zero_is_two_gibibytes(void)
+{
+	uint8_t b[128] = { [3] = MLX5_OPCODE_SEND, [7] = 2 };
+	uint64_t malformed;
+	struct wqe w = decode_alone(b, 2, QP_RC, &malformed);
+
+	CU_ASSERT_EQUAL(w.len, 1u << 31);
+	CU_ASSERT_EQUAL(w.n_sge, 1);
+	CU_ASSERT_EQUAL(wqe_seg_at(b + 16).len, 1u << 31);
+	b[19] = 1;
+	CU_ASSERT_EQUAL(wqe_seg_at(b + 16).len, 1);
+	CU_ASSERT_EQUAL(malformed, 0);
+}
+
 static void wqe_fetch_question_without_receive_reads_record_each_time(void)
 {
 	struct bench e;
@@ -596,6 +611,8 @@ CU_TestInfo test_wqe_fetch_tests[] = {
 	{ "malformed WQE is delivered as bad", wqe_fetch_malformed_wqe_is_delivered_as_bad },
 	{ "datagram segments follow the address vector",
 	  wqe_fetch_datagram_segments_follow_address_vector },
+	{ "byte count of zero is two gibibytes",
+	  wqe_fetch_byte_count_of_zero_is_two_gibibytes },
 	{ "question without receive reads the record each time",
 	  wqe_fetch_question_without_receive_reads_record_each_time },
 	{ "low water keeps credits fresh", wqe_fetch_low_water_keeps_credits_fresh },
