@@ -44,6 +44,15 @@ void rnic_destroy(struct rnic *r);
 bool rnic_read_profile(struct config *cfg, const char *group, const char *host,
 		       const char *otherwise, struct err *e);
 
+/*
+ * For rnic_build: the links that the scenario names, built and connected; two NICs and no link are joined back to
+ * back. False with 'e' set on a mistake, or when a NIC has none.
+ */
+bool rnic_build_links(struct rnic *r, struct config *cfg, const struct trace *t, struct err *e);
+
+/* What a port may speak, by enum port_net. */
+extern const char *const rnic_encap_names[];
+
 /* The set-up of NIC number 'i'. */
 static inline const struct nic *rnic_nic(const struct rnic *r, uint32_t i)
 {

@@ -2,9 +2,7 @@
 /*
  * setup.c - from a trace's set-up records to hosts, their memory and their NICs' set-up
  *
- * Large pages are mapped first, so that MRs of different page sizes may overlap in any order; keys
- * and numbers that the trace gives are taken before any is assigned. PDs are numbered per system:
- * from 1 the default PDs of the hosts, then those of the trace.
+ * Numbers that the trace gives are taken before any is assigned.
  */
 #include "models/setup.h"
 
@@ -13,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILL_BLOCK 65536u
 #define MAX_MR_BYTES (64 * GIB)
 #define MAX_ENTRIES (1ull << 25)
 #define KEY_SLACK 17u /* entries before the first key assigned, and one to spare */
@@ -145,137 +142,6 @@ static bool check_sizes(const struct trace *t, struct err *e)
 	return true;
 }
 
-/* ---- memory regions ---- */
-
-static uint16_t pd_number(const struct trace *t, uint32_t host, uint32_t pd)
-{
-	return (uint16_t)(1 + (pd == TRACE_NONE ? host : t->n_hosts + pd));
-}
-
-static bool map_pages(struct system *s, struct err *e)
-{
-	static const uint64_t sizes[] = { 1ull << 30, 2ull << 20, PAGE_4K };
-
-	for (size_t p = 0; p < ARRAY_LEN(sizes); p++) {
-		for (uint32_t i = 0; i < s->trace->n_mrs; i++) {
-			const struct trace_mr *m = &s->trace->mrs[i];
-
-			if (m->page == sizes[p] &&
-			    !space_map(s->hosts[m->host].space, m->va, m->len, m->page))
-				return err_set(e, s->trace->path, m->line,
-					       "MR %s reaches beyond the end of the address space",
-					       m->name);
-		}
-	}
-	return true;
-}
-
-static bool register_mr(struct system *s, uint32_t i, struct err *e)
-{
-	const struct trace_mr *m = &s->trace->mrs[i];
-	struct verbs_mr *mr = &s->mrs[i];
-	int err;
-
-	*mr = (struct verbs_mr){ .va = m->va,
-				 .len = m->len,
-				 .page = m->page,
-				 .lkey = m->lkey,
-				 .rkey = m->rkey,
-				 .pd = pd_number(s->trace, m->host, m->pd),
-				 .access = m->access };
-	err = verbs_reg_mr(&s->hosts[m->host], mr);
-	if (err == EEXIST)
-		return err_set(e, s->trace->path, m->line,
-			       "MR %s: a key with the index (key >> 8) of lkey 0x%" PRIx32
-			       " or rkey 0x%" PRIx32
-			       " is there already; allowed: one key for each index",
-			       m->name, m->lkey, m->rkey);
-	if (err)
-		return err_set(e, s->trace->path, m->line,
-			       "MR %s cannot be registered: %s; allowed: len from 1, keys below "
-			       "0xffffffff",
-			       m->name, strerror(err));
-	return true;
-}
-
-static bool alloc_mw(struct system *s, uint32_t i, struct err *e)
-{
-	const struct trace_mw *m = &s->trace->mws[i];
-	struct verbs_mw *mw = &s->mws[i];
-	int err;
-
-	*mw = (struct verbs_mw){ .rkey = m->rkey,
-				 .pd = pd_number(s->trace, m->host, m->pd),
-				 .mr = TRACE_NONE };
-	err = verbs_alloc_mw(&s->hosts[m->host], mw);
-	if (err)
-		return err_set(e, s->trace->path, m->line,
-			       "window %s cannot have rkey 0x%" PRIx32 ": %s; allowed: one key for "
-			       "each index (key >> 8), below 0xffffffff",
-			       m->name, m->rkey, strerror(err));
-	return true;
-}
-
-/* Those whose keys the trace gives, or those whose keys it does not. */
-static bool create_keys(struct system *s, bool is_assigned, struct err *e)
-{
-	const struct trace *t = s->trace;
-
-	for (uint32_t i = 0; i < t->n_mrs; i++)
-		if ((t->mrs[i].lkey == 0 && t->mrs[i].rkey == 0) == is_assigned &&
-		    !register_mr(s, i, e))
-			return false;
-	for (uint32_t i = 0; i < t->n_mws; i++)
-		if ((t->mws[i].rkey == 0) == is_assigned && !alloc_mw(s, i, e))
-			return false;
-	return true;
-}
-
-/* Zeroes need not be written where no earlier MR has filled memory. */
-static bool overlaps_earlier(const struct trace *t, uint32_t i)
-{
-	const struct trace_mr *m = &t->mrs[i];
-
-	for (uint32_t k = 0; k < i; k++)
-		if (t->mrs[k].host == m->host && t->mrs[k].va < m->va + m->len &&
-		    m->va < t->mrs[k].va + t->mrs[k].len)
-			return true;
-	return false;
-}
-
-static void fill_mr(struct system *s, uint32_t i)
-{
-	const struct trace_mr *m = &s->trace->mrs[i];
-	uint8_t *block;
-
-	if (m->fill == FILL_KEEP || (m->fill == FILL_ZERO && !overlaps_earlier(s->trace, i)))
-		return;
-	block = x_calloc(1, FILL_BLOCK);
-	for (uint64_t off = 0; off < m->len; off += FILL_BLOCK) {
-		uint64_t n = min_u64(FILL_BLOCK, m->len - off);
-
-		trace_fill(m, off, block, n);
-		space_write(s->hosts[m->host].space, m->va + off, block, n);
-	}
-	free(block);
-}
-
-static bool create_mrs(struct system *s, struct err *e)
-{
-	const struct trace *t = s->trace;
-
-	if (t->n_hosts + t->n_pds >= UINT16_MAX)
-		return err_set(e, t->path, 0, "more than %d protection domains and hosts",
-			       UINT16_MAX - 1);
-	if (!map_pages(s, e))
-		return false;
-	if (!create_keys(s, false, e) || !create_keys(s, true, e))
-		return false;
-	for (uint32_t i = 0; i < t->n_mrs; i++)
-		fill_mr(s, i);
-	return true;
-}
-
 /* ---- queues ---- */
 
 static void create_cqs(struct system *s)
@@ -303,7 +169,7 @@ static bool create_srqs(struct system *s, struct err *e)
 			.max_sge = q->max_sge,
 			.limit = q->limit,
 			.trace_srq = i,
-			.pd = pd_number(t, q->host, q->pd),
+			.pd = setup_pd_number(t, q->host, q->pd),
 		};
 
 		if (verbs_create_srq(&s->hosts[q->host], &a, &s->srqs[i]))
@@ -327,7 +193,7 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 		.max_sge = q->max_sge,
 		.max_inline = q->max_inline,
 		.trace_qp = i,
-		.pd = pd_number(t, q->host, q->pd),
+		.pd = setup_pd_number(t, q->host, q->pd),
 		.sig_all = q->sig_all,
 		.scq = q->scq == TRACE_NONE ? CQI_NONE : s->cqs[q->scq],
 		.rcq = q->rcq == TRACE_NONE ? CQI_NONE : s->cqs[q->rcq],
@@ -532,7 +398,7 @@ struct system *system_create(struct trace *t, struct err *e)
 	for (uint32_t i = 0; i < t->n_hosts; i++)
 		create_host(s, i);
 	system_index_expects(s);
-	if (create_mrs(s, e) && create_queues(s, e)) {
+	if (setup_mrs(s, e) && create_queues(s, e)) {
 		create_eqs(s);
 		if (prime(s))
 			return s;

@@ -49,6 +49,15 @@ struct system *system_create(struct trace *t, struct err *e);
 void system_destroy(struct system *s);
 
 /*
+ * For system_create: map, register and fill the MRs and allocate the windows of the trace. False with 'e' set on a
+ * mistake.
+ */
+bool setup_mrs(struct system *s, struct err *e);
+
+/* PDs are numbered per system: from 1 the default PDs of the hosts, then those of the trace. */
+uint16_t setup_pd_number(const struct trace *t, uint32_t host, uint32_t pd);
+
+/*
  * Bring the QPs to their states anew: their packets depend on what the NICs' ports speak, which is
  * known later than the trace. Before the run only. False with 'e' set on a mistake.
  */
