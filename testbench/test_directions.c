@@ -8,8 +8,10 @@
  */
 #include <CUnit/CUnit.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "sim/rng.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"
 
@@ -31,14 +33,55 @@ static const char small[] =
 /* One long message: nothing else on the link that it could hold up. */
 static const char bulk[] = HOSTS "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:512KiB remote=dst:0\n";
 
+/* Pages that come round again; the same with a table of its own for every page. One READ at a time. */
+#define FAR_MR(len) "mr h1 far va=0x40000000 len=" len " access=lw,rr fill=zero\n"
+#define ROUNDS(stride) \
+	"post h0.q0 id=1 op=RDMA_READ sge=src:0:64 remote=far:0 rstride=" stride \
+	" repeat=200 window=1\n"
+static const char rounds[] = HOSTS FAR_MR("256KiB") ROUNDS("4KiB");
+static const char tables[] = HOSTS FAR_MR("64MiB") ROUNDS("2MiB");
+
+/* Eight queues: WRITEs, READs, READs into four segments. */
+#define QUEUE(n) \
+	"qp h0 a" #n " type=RC peer=h1.a" #n " mtu=1024\n" \
+	"qp h1 a" #n " type=RC peer=h0.a" #n " mtu=1024\n"
+#define QUEUES HOSTS QUEUE(0) QUEUE(1) QUEUE(2) QUEUE(3) QUEUE(4) QUEUE(5) QUEUE(6) QUEUE(7)
+#define POST(n, what) "post h0.a" #n " id=1" #n " " what " repeat=40 window=8\n"
+#define POSTS(what) \
+	POST(0, what) \
+	POST(1, what) \
+	POST(2, what) POST(3, what) POST(4, what) POST(5, what) POST(6, what) POST(7, what)
+static const char queues[] = QUEUES POSTS("op=RDMA_WRITE sge=src:0:64 remote=dst:0");
+static const char queues_read[] =
+	QUEUES POSTS("op=RDMA_READ sge=src:0:1024 remote=dst:0 stride=1KiB rstride=1KiB");
+static const char scattered[] =
+	QUEUES POSTS("op=RDMA_READ sge=src:0:64,src:64:64,src:128:64,src:192:64 remote=dst:0");
+#define PAGE(n, at) POST(n, "op=RDMA_READ sge=src:0:64 remote=far:" #at " rstride=4KiB")
+static const char pages[] = QUEUES FAR_MR("256KiB") PAGE(0, 0) PAGE(1, 32768) PAGE(2, 65536)
+	PAGE(3, 98304) PAGE(4, 131072) PAGE(5, 163840) PAGE(6, 196608) PAGE(7, 229376);
+
+/* Inline: one at a time, and as many as the core can post. */
+#define INLINED "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:32 remote=dst:0 flags=inline repeat=50 "
+static const char inlined[] = HOSTS INLINED "window=1\n";
+static const char posted[] = HOSTS INLINED "window=50\n";
+/* ATOMICs of eight queues, each at a word of its own and all at one. */
+#define ADD(n, at) \
+	"post h0.a" #n " id=1" #n " op=ATOMIC_FETCH_AND_ADD sge=src:0:8 remote=adds:" #at \
+	" add=1 repeat=20 window=4\n"
+#define ADDS(a, b, c, d, e, f, g, h) \
+	QUEUES "mr h1 adds va=0x40000000 len=4KiB access=lw,ra fill=zero\n" ADD(0, a) ADD(1, b) \
+		ADD(2, c) ADD(3, d) ADD(4, e) ADD(5, f) ADD(6, g) ADD(7, h)
+static const char atomics[] = ADDS(0, 8, 16, 24, 32, 40, 48, 56);
+static const char one_word[] = ADDS(0, 0, 0, 0, 0, 0, 0, 0);
+
 enum direction { NEVER_RISES, NEVER_FALLS };
 
 struct row {
-	const char *traffic, *key;
-	const char *values[8]; /* NULL at the end */
+	const char *traffic, *key; /* no traffic: single_requests() */
+	const char *values[8];     /* NULL at the end */
 	const char *metric;
 	enum direction direction;
-	const char *also; /* one more setting, or NULL */
+	const char *also; /* more settings, spaces between them, or NULL */
 };
 
 static const struct row rows[] = {
@@ -126,6 +169,226 @@ static const struct row rows[] = {
 	  "time",
 	  NEVER_RISES,
 	  "pcie_link.dev_ph=1" },
+	/* the host */
+	{ rounds, "host_mem.read_latency", { "10ns", "100ns", "1us" }, "time", NEVER_FALLS, NULL },
+	{ rounds, "host_mem.write_latency", { "10ns", "100ns", "1us" }, "time", NEVER_FALLS, NULL },
+	{ rounds, "host_mem.mmio_latency", { "10ns", "100ns", "1us" }, "time", NEVER_FALLS, NULL },
+	{ rounds, "host_mem.store_latency", { "0", "1ns", "100ns" }, "time", NEVER_FALLS, NULL },
+	{ rounds, "host_mem.llc", { "warm", "cold" }, "time", NEVER_FALLS, NULL },
+	{ rounds,
+	  "host_mem.miss_latency",
+	  { "0", "54ns", "1us" },
+	  "time",
+	  NEVER_FALLS,
+	  "host_mem.llc=cold" },
+	{ rounds, "host_mem.numa", { "local", "remote" }, "time", NEVER_FALLS, NULL },
+	{ rounds,
+	  "host_mem.remote_hit",
+	  { "0", "93ns", "1us" },
+	  "time",
+	  NEVER_FALLS,
+	  "host_mem.numa=remote" },
+	{ rounds, "host_mem.iommu", { "off", "on" }, "time", NEVER_FALLS, NULL },
+	{ rounds,
+	  "host_mem.iotlb_ways",
+	  { "1", "4", "16", "64", "128", "256" },
+	  "host1.host_mem.iotlb_misses",
+	  NEVER_RISES,
+	  "host_mem.iommu=on" },
+	{ rounds,
+	  "host_mem.iotlb_miss",
+	  { "0", "228ns", "2us" },
+	  "time",
+	  NEVER_FALLS,
+	  "host_mem.iommu=on host_mem.iotlb_ways=8" },
+	{ rounds,
+	  "host_mem.cached_levels",
+	  { "0", "1", "2", "3" },
+	  "time",
+	  NEVER_RISES,
+	  "host_mem.iommu=on host_mem.iotlb_ways=8" },
+	{ pages,
+	  "host_mem.walkers",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "host_mem.iommu=on host_mem.iotlb_ways=8 host_mem.walk_access=1us mtt.window=64 mtt.max_misses=16" },
+	{ rounds,
+	  "host_mem.iommu_page",
+	  { "4KiB", "2MiB", "1GiB" },
+	  "host1.host_mem.iotlb_misses",
+	  NEVER_RISES,
+	  "host_mem.iommu=on host_mem.iotlb_ways=8" },
+	{ small, "workload.post_cost", { "0", "40ns", "200ns", "1us" }, "time", NEVER_FALLS, NULL },
+	{ small,
+	  "workload.doorbell_cost",
+	  { "0", "20ns", "200ns", "1us" },
+	  "time",
+	  NEVER_FALLS,
+	  NULL },
+	{ small, "workload.poll_cost", { "0", "20ns", "200ns", "1us" }, "time", NEVER_FALLS, NULL },
+	{ queues,
+	  "workload.cores",
+	  { "1", "2", "4", "8" },
+	  "time",
+	  NEVER_RISES,
+	  "workload.post_cost=200ns" },
+	{ inlined,
+	  "workload.wc_bytes",
+	  { "16", "32", "64" },
+	  "nic0.pcie_link.down_doorbell_b",
+	  NEVER_RISES,
+	  "workload.post=blueflame" },
+	{ inlined, "workload.post", { "doorbell", "blueflame" }, "time", NEVER_RISES, NULL },
+	{ inlined,
+	  "workload.wc_cost",
+	  { "0", "10ns", "100ns" },
+	  "time",
+	  NEVER_FALLS,
+	  "workload.post=blueflame workload.wc_bytes=16" },
+	{ posted,
+	  "workload.flush_cost",
+	  { "0", "100ns", "1us" },
+	  "time",
+	  NEVER_FALLS,
+	  "workload.post=blueflame" },
+	/* caches; one request after the other, so that their order is the same at every size */
+	{ NULL,
+	  "qpc_cache.ways",
+	  { "1", "2", "4", "8", "12", "16", "32" },
+	  "nic0.qpc_tx.misses",
+	  NEVER_RISES,
+	  "qpc_cache.sets=1" },
+	{ NULL,
+	  "qpc_cache.ways",
+	  { "1", "2", "4", "8", "12", "16", "32" },
+	  "nic1.qpc_rx.misses",
+	  NEVER_RISES,
+	  "qpc_cache.sets=1" },
+	{ NULL,
+	  "cqc_cache.ways",
+	  { "1", "2", "4", "8", "12", "16", "32" },
+	  "nic0.cqc.misses",
+	  NEVER_RISES,
+	  "cqc_cache.sets=1" },
+	{ NULL,
+	  "qpc_cache.entry",
+	  { "64B", "128B", "256B", "512B" },
+	  "nic1.pcie_link.down_qpc_b",
+	  NEVER_FALLS,
+	  "qpc_cache.sets=1" },
+	{ NULL,
+	  "qpc_cache.write_back",
+	  { "off", "on" },
+	  "nic1.pcie_link.up_qpc_b",
+	  NEVER_FALLS,
+	  "qpc_cache.sets=1" },
+	{ NULL, "qpc_cache.hit_cyc", { "1", "2", "16", "64" }, "time", NEVER_FALLS, NULL },
+	{ queues,
+	  "qpc_cache.max_misses",
+	  { "1", "2", "4", "8" },
+	  "time",
+	  NEVER_RISES,
+	  "qpc_cache.sets=1 qpc_cache.ways=4" },
+	{ rounds,
+	  "mtt.ways",
+	  { "1", "2", "8", "32", "64", "128" },
+	  "nic1.mtt.mtt_misses",
+	  NEVER_RISES,
+	  "mtt.sets=1" },
+	{ rounds,
+	  "mtt.line",
+	  { "8", "16", "32", "64" },
+	  "nic1.mtt.mtt_misses",
+	  NEVER_RISES,
+	  "mtt.sets=1 mtt.ways=8" },
+	{ rounds,
+	  "mtt.levels",
+	  { "1", "2", "3", "4" },
+	  "time",
+	  NEVER_FALLS,
+	  "mtt.sets=1 mtt.ways=8 mtt.walk_entries=1" },
+	{ tables,
+	  "mtt.walk_entries",
+	  { "1", "4", "16", "64" },
+	  "nic1.mtt.walk_reads",
+	  NEVER_RISES,
+	  "mtt.sets=1 mtt.ways=8 mtt.levels=4" },
+	{ rounds, "mtt.hit_cyc", { "2", "8", "64" }, "time", NEVER_FALLS, NULL },
+	{ pages,
+	  "mtt.window",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "mtt.sets=1 mtt.ways=8 mtt.max_misses=16" },
+	{ pages,
+	  "mtt.max_misses",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "mtt.sets=1 mtt.ways=8 mtt.window=16" },
+	{ scattered,
+	  "requester.wqe_cache",
+	  { "1", "8", "32", "128" },
+	  "nic0.requester.wqe_refetches",
+	  NEVER_RISES,
+	  NULL },
+	/* engines */
+	{ queues, "requester.job_cyc", { "1", "10", "100" }, "time", NEVER_FALLS, NULL },
+	{ queues,
+	  "requester.units",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "requester.job_cyc=100" },
+	{ queues_read, "requester.rsp_cyc", { "1", "10", "100" }, "time", NEVER_FALLS, NULL },
+	{ queues_read,
+	  "requester.units",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "requester.rsp_cyc=100" },
+	{ queues, "responder.pkt_cyc", { "1", "10", "100" }, "time", NEVER_FALLS, NULL },
+	{ queues,
+	  "responder.units",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "responder.pkt_cyc=100" },
+	{ queues_read, "responder.read_cyc", { "1", "30", "100" }, "time", NEVER_FALLS, NULL },
+	{ queues_read,
+	  "responder.units",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "responder.read_cyc=100" },
+	{ atomics, "responder.atomic_cyc", { "1", "10", "100" }, "time", NEVER_FALLS, NULL },
+	{ atomics, "atomic.parallel", { "1", "2", "4", "16" }, "time", NEVER_RISES, NULL },
+	{ atomics, "atomic.interval", { "1", "100", "1000" }, "time", NEVER_FALLS, NULL },
+	{ atomics, "atomic.locks", { "1", "2", "8" }, "nic1.atomic.lock_waits", NEVER_RISES, NULL },
+	{ one_word, "atomic.alu", { "1", "10", "100" }, "time", NEVER_FALLS, NULL },
+	{ queues, "pktizer.hdr_cyc", { "1", "10", "100" }, "time", NEVER_FALLS, NULL },
+	{ queues,
+	  "pktizer.units",
+	  { "1", "2", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "pktizer.hdr_cyc=100" },
+	{ bulk, "pktizer.width", { "8", "16", "32", "64" }, "time", NEVER_RISES, NULL },
+	{ small,
+	  "wqe_fetch.prefetch",
+	  { "1", "2", "4", "8" },
+	  "nic0.pcie_link.up_wqe_b",
+	  NEVER_RISES,
+	  NULL },
+	{ queues, "wqe_fetch.reads", { "1", "2", "4", "16" }, "time", NEVER_RISES, NULL },
+	{ queues, "nic.clock", { "50MHz", "100MHz", "250MHz", "1GHz" }, "time", NEVER_RISES, NULL },
+	{ bulk,
+	  "mac.rate",
+	  { "10Gbps", "25Gbps", "50Gbps", "100Gbps" },
+	  "time",
+	  NEVER_RISES,
+	  NULL },
 };
 
 static uint64_t metric_of(const struct tb_run *t, const char *metric)
@@ -139,20 +402,57 @@ static uint64_t metric_of(const struct tb_run *t, const char *metric)
 	return last;
 }
 
+#define SINGLE_QPS 16u
+#define SINGLE_REQUESTS 160u
+#define MAX_SETS 8u
+
+/* WRITEs of many QPs in a random order, each when the one before it is complete. */
+static const char *single_requests(void)
+{
+	static char text[32 * 1024];
+	size_t n = (size_t)snprintf(text, sizeof(text), HOSTS);
+	struct rng rng;
+
+	rng_seed(&rng, "directions", 1);
+	for (unsigned i = 0; i < SINGLE_QPS; i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"qp h0 a%u type=RC peer=h1.a%u\nqp h1 a%u type=RC peer=h0.a%u\n", i, i, i,
+			i);
+	for (unsigned i = 1; i <= SINGLE_REQUESTS; i++) {
+		unsigned qp = (unsigned)rng_below(&rng, SINGLE_QPS);
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "post h0.a%u id=%u op=RDMA_WRITE sge=src:0:64 remote=dst:0",
+				      qp, i);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, i > 1 ? " after=%u\n" : "\n",
+				      i - 1);
+	}
+	CU_ASSERT_FATAL(n < sizeof(text));
+	return text;
+}
+
 static uint64_t measure(const struct row *r, const char *value)
 {
 	static struct tb_run t;
-	char set[96];
-	const char *sets[] = { set, r->also, NULL };
+	const char *traffic = r->traffic ? r->traffic : single_requests(), *sets[MAX_SETS + 1];
+	char set[96], *also = x_strdup(r->also ? r->also : ""), *save = NULL;
+	unsigned n = 0;
 	uint64_t v;
 
 	snprintf(set, sizeof(set), "%s=%s", r->key, value);
+	sets[n++] = set;
+	for (char *s = strtok_r(also, " ", &save); s && n < MAX_SETS;
+	     s = strtok_r(NULL, " ", &save))
+		sets[n++] = s;
+	sets[n] = NULL;
 	tb_run_ok(&t, &(struct tb_run_how){
-			      .trace = tb_write("directions.trace", r->traffic, strlen(r->traffic)),
+			      .trace = tb_write("directions.trace", traffic, strlen(traffic)),
 			      .sets = sets,
 			      .no_checkers = true });
 	v = metric_of(&t, r->metric);
 	tb_run_close(&t);
+	free(also);
 	return v;
 }
 
@@ -170,6 +470,8 @@ static unsigned count_wrong(const struct row *r, enum direction direction)
 			wrong++;
 		}
 	}
+	if (now == first)
+		printf("%s: %s is %llu at both ends\n", r->key, r->metric, (unsigned long long)now);
 	return wrong + (now == first);
 }
 
