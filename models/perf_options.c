@@ -21,7 +21,16 @@ enum {
 	IN_VERBS = IN_WRITE | IN_READ | IN_SEND | IN_ATOMIC
 };
 
-enum form { FORM_NUMBER_OF, FORM_FLAG, FORM_WORD, FORM_TYPE, FORM_ATOMIC, FORM_SET, FORM_IGNORED };
+enum form {
+	FORM_NUMBER_OF,
+	FORM_FLAG,
+	FORM_WORD,
+	FORM_TYPE,
+	FORM_ATOMIC,
+	FORM_SET,
+	FORM_IGNORED,
+	FORM_IGNORED_WORD
+};
 
 struct option {
 	const char *letter, *name;
@@ -54,6 +63,11 @@ static const struct option options[] = {
 	{ "-A", "--atomic_type", FORM_ATOMIC, 0, 0, 0, IN_TESTS | IN_ATOMIC, NULL },
 	{ "-D", "--duration", FORM_IGNORED, 0, 0, 0, 0, "a run has a number of iterations (-n)" },
 	{ "-F", "--CPU-freq", FORM_IGNORED, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
+	/* where the benchmark runs: here always on the two simulated hosts */
+	{ "-d", "--ib-dev", FORM_IGNORED_WORD, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
+	{ "-i", "--ib-port", FORM_IGNORED_WORD, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
+	{ "-p", "--port", FORM_IGNORED_WORD, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
+	{ "-x", "--gid-index", FORM_IGNORED_WORD, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--report_gbits", FORM_FLAG, AT(is_gbits), 0, 1, IN_BW | IN_VERBS, NULL },
 	{ "", "--use_hugepages", FORM_FLAG, AT(has_huge), 0, 1, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--threads", FORM_NUMBER_OF, AT(threads), 1, 256, IN_BW | IN_VERBS, NULL },
@@ -178,6 +192,8 @@ static bool take_value(const struct option *o, const char *text, struct perf_spe
 		return take_atomic(text, s, e);
 	case FORM_SET:
 		return take_set(text, s, e);
+	case FORM_IGNORED_WORD:
+		return true;
 	default:
 		*(const char **)(void *)((char *)s + o->member) = text;
 		return true;
@@ -191,12 +207,29 @@ static bool is_meant(const struct option *o, const struct perf_spec *s)
 	return o->where & (s->is_lat ? IN_LAT : IN_BW) && o->where & 1u << (2 + s->verb);
 }
 
-static const struct option *find(const char *name)
+/* Whether 'word' is 'name', or 'name' and its value: --size=64. */
+static bool is_named(const char *word, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (strcmp(name, options[i].name) == 0 ||
-		    (options[i].letter[0] && strcmp(name, options[i].letter) == 0))
-			return &options[i];
+	size_t n = strlen(name);
+
+	return strncmp(word, name, n) == 0 && (!word[n] || word[n] == '=');
+}
+
+static bool has_value(const struct option *o)
+{
+	return o->form != FORM_FLAG && o->form != FORM_IGNORED;
+}
+
+static const struct option *find(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		const struct option *o = &options[i];
+
+		if (o->letter[0] && strcmp(word, o->letter) == 0)
+			return o;
+		if (has_value(o) ? is_named(word, o->name) : strcmp(word, o->name) == 0)
+			return o;
+	}
 	return NULL;
 }
 
@@ -210,7 +243,7 @@ static bool unknown_option(const char *name, struct err *e)
 	return err_set(
 		e, NULL, 0,
 		"perf: unknown option '%s'%s%s%s; allowed: -s -a -n -q -t -r -I -m -Q -l -o -u "
-		"-b -c -A -F, their long names, --report_gbits, --use_hugepages, --threads N, "
+		"-b -c -A -F -d -i -p -x, their long names, --report_gbits, --use_hugepages, --threads N, "
 		"--sges N, --region SIZE, --stride SIZE, --nic PROFILE, "
 		"--set block.key=value, --seed N, --out DIR",
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
@@ -219,6 +252,7 @@ static bool unknown_option(const char *name, struct err *e)
 static bool take_option(int argc, char **argv, int *i, struct perf_spec *s, struct err *e)
 {
 	const struct option *o = find(argv[*i]);
+	const char *value;
 
 	if (!o)
 		return unknown_option(argv[*i], e);
@@ -232,6 +266,9 @@ static bool take_option(int argc, char **argv, int *i, struct perf_spec *s, stru
 		*(bool *)((char *)s + o->member) = true;
 		return true;
 	}
+	value = argv[*i][1] == '-' ? strchr(argv[*i], '=') : NULL;
+	if (value)
+		return take_value(o, value + 1, s, e);
 	if (*i + 1 >= argc)
 		return err_set(e, NULL, 0, "perf: %s wants a value", argv[*i]);
 	return take_value(o, argv[++*i], s, e);

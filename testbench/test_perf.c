@@ -244,6 +244,37 @@ static void perf_out_keeps_a_scenario_that_runs(void)
 	CU_ASSERT_EQUAL(cmd_run(3, argv, &e), 0);
 }
 
+static struct perf_spec spec_of(const char *args)
+{
+	static char text[1024];
+	char *argv[MAX_ARGS], *save = NULL;
+	struct perf_spec s = { 0 };
+	struct err e = { 0 };
+	int argc = 0;
+
+	snprintf(text, sizeof(text), "%s", args);
+	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		argv[argc++] = w;
+	CU_ASSERT_TRUE(perf_options_parse(argc, argv, &s, &e));
+	return s;
+}
+
+/* A command line of perftest's as it stands: where it would run is not looked at. */
+static void long_names_take_values_behind_an_equals_sign(void)
+{
+	struct perf_spec s =
+		spec_of("perf write_bw --size=64 --iters=10 --connection=UC --mtu 1024 "
+			"-d mlx5_0 -i 1 --port=18515 -x 3 --set=mtt.ways=4 --nic=open-rtl");
+
+	CU_ASSERT_EQUAL(s.size, 64);
+	CU_ASSERT_EQUAL(s.iters, 10);
+	CU_ASSERT_EQUAL(s.type, QP_UC);
+	CU_ASSERT_EQUAL(s.mtu, 1024);
+	CU_ASSERT_EQUAL_FATAL(s.n_sets, 1);
+	CU_ASSERT_STRING_EQUAL(s.sets[0], "mtt.ways=4");
+	CU_ASSERT_STRING_EQUAL(s.nic, "open-rtl");
+}
+
 static void wrong_options_are_refused(void)
 {
 	static const char *const cases[][2] = {
@@ -263,6 +294,10 @@ static void wrong_options_are_refused(void)
 		{ "perf write_bw -l 7 -n 50", "multiple" },
 		{ "perf write_bw -l 256 -n 512", "up to the TX depth" },
 		{ "perf write_bw --itres 9", "did you mean '--iters'" },
+		{ "perf write_bw --size=x", "allowed: a number" },
+		{ "perf write_bw --bidirectional=1", "unknown option" },
+		{ "perf write_bw -s=64", "unknown option" },
+		{ "perf write_bw -d", "wants a value" },
 		{ "perf write_bw -n 5 --nic nothing", "no profile" },
 		{ "perf write_bw -n 5 --set mtt.wais=1", "nearest" },
 	};
@@ -339,6 +374,8 @@ CU_TestInfo test_perf_tests[] = {
 	{ "cq_mod_and_post_list_save_completions_and_doorbells",
 	  cq_mod_and_post_list_save_completions_and_doorbells },
 	{ "perf_out_keeps_a_scenario_that_runs", perf_out_keeps_a_scenario_that_runs },
+	{ "long_names_take_values_behind_an_equals_sign",
+	  long_names_take_values_behind_an_equals_sign },
 	{ "wrong_options_are_refused", wrong_options_are_refused },
 	{ "posts_wait_for_the_peers_byte", posts_wait_for_the_peers_byte },
 	CU_TEST_INFO_NULL
