@@ -9,7 +9,9 @@
  * Modelled: when the context is there, and the reads that bring it: real bytes by DMA, several
  * outstanding. Requests for a context that is on its way wait for that read. Answers come in the
  * order of the requests, so a hit waits behind an earlier miss. Every use changes a context (a QP's
- * PSNs, a CQ's producer), so the one that is replaced is written back, unless that is turned off.
+ * PSNs, a CQ's producer), so the one that is replaced is written back, unless that is turned off:
+ * before any later read, and in the buffer in which its successor came, so that an arrival never
+ * waits for anything and the DMA engine's answers never for this block.
  *
  * Not modelled: the fields themselves, which blocks read from the NIC's set-up or hold as their own
  * state. In their place the last 8 bytes count the uses (big-endian), so that a write-back that got lost shows.
@@ -151,8 +153,13 @@ static bool start_miss(struct ctx_cache *c, uint32_t index, uint32_t *miss)
 			c->stalled_ps = c->b.now_ps;
 		return false;
 	}
-	if (!can_push(c))
+	/* write-backs go first: a read of the same context comes behind */
+	if (c->n_victims || !can_push(c))
 		return false;
+	if (!pool_can_alloc(c->pool)) {
+		pool_stall(c->pool);
+		return false;
+	}
 	if (c->stalled_ps != TIME_NEVER)
 		c->slot_wait_ps += c->b.now_ps - c->stalled_ps;
 	c->stalled_ps = TIME_NEVER;
@@ -172,33 +179,46 @@ static bool start_miss(struct ctx_cache *c, uint32_t index, uint32_t *miss)
 	return true;
 }
 
-/* Make room for a context in 'set'. False when the write-back must wait. */
-static bool evict(struct ctx_cache *c, uint32_t set)
+/* Send the oldest write-back. False when it has to wait, or there is none. */
+static bool write_back(struct ctx_cache *c)
 {
-	uint32_t line = assoc_victim(&c->tags, set), buf;
+	struct ctx_victim *v = &c->victim[c->victim_head];
 
-	if (!c->tags.is_valid[line])
-		return true;
-	if (c->write_back && c->is_dirty[line]) {
-		if (!can_push(c))
-			return false;
-		if (!pool_can_alloc(c->wb_pool)) {
-			pool_stall(c->wb_pool);
-			return false;
-		}
-		buf = pool_alloc(c->wb_pool);
-		memcpy(buf_data(c->b.sim, buf), c->bytes + (size_t)line * c->entry, c->entry);
-		push(c, &(struct dma_req){ .addr = c->context_pa(c, (uint32_t)c->tags.tag[line]),
-					   .key = KEY_PHYS,
-					   .len = c->entry,
-					   .buf = buf,
-					   .tag = TAG_WRITE_BACK,
-					   .is_write = 1,
-					   .cls = c->cls });
-		c->written_back++;
-	}
-	c->evictions++;
+	if (c->n_victims == 0 || !can_push(c))
+		return false;
+	push(c, &(struct dma_req){ .addr = c->context_pa(c, v->index),
+				   .key = KEY_PHYS,
+				   .len = c->entry,
+				   .buf = v->buf,
+				   .tag = TAG_WRITE_BACK,
+				   .is_write = 1,
+				   .cls = c->cls });
+	c->victim_head = c->victim_head + 1 == c->max_misses ? 0 : c->victim_head + 1;
+	c->n_victims--;
+	c->written_back++;
 	return true;
+}
+
+/* The context in 'buf' takes the place of another, whose bytes, if they have to be written, go into 'buf'. */
+static uint32_t replace(struct ctx_cache *c, uint32_t index, uint32_t buf)
+{
+	uint32_t set = set_of(c, index), line = assoc_victim(&c->tags, set), at;
+	uint8_t *bytes = c->bytes + (size_t)line * c->entry, old[CTX_SLOT];
+	bool is_valid = c->tags.is_valid[line];
+	uint32_t old_index = (uint32_t)c->tags.tag[line];
+
+	c->evictions += is_valid;
+	memcpy(old, bytes, c->entry);
+	memcpy(bytes, buf_data(c->b.sim, buf), c->entry);
+	if (is_valid && c->write_back && c->is_dirty[line]) {
+		memcpy(buf_data(c->b.sim, buf), old, c->entry);
+		at = c->victim_head + c->n_victims++;
+		c->victim[at < c->max_misses ? at : at - c->max_misses] =
+			(struct ctx_victim){ old_index, buf };
+	} else {
+		buf_unref(&c->b, buf);
+	}
+	return assoc_fill(&c->tags, set, index);
 }
 
 /* ---- what a step does ---- */
@@ -286,12 +306,8 @@ static bool take_fill(struct ctx_cache *c)
 	}
 	SIM_CHECK(rsp->tag < c->max_misses && c->miss[rsp->tag].is_used, &c->b);
 	m = &c->miss[rsp->tag];
-	if (!evict(c, set_of(c, m->index)))
-		return false;
-	line = assoc_fill(&c->tags, set_of(c, m->index), m->index);
-	memcpy(c->bytes + (size_t)line * c->entry, buf_data(c->b.sim, m->buf), c->entry);
+	line = replace(c, m->index, m->buf);
 	count_uses(c, line, release(c, rsp->tag));
-	buf_unref(&c->b, m->buf);
 	c->miss_ps += c->b.now_ps - m->from_ps;
 	m->is_used = false;
 	c->missing--;
@@ -303,12 +319,13 @@ static uint64_t ctx_cache_step(struct block *b)
 {
 	struct ctx_cache *c = (struct ctx_cache *)b;
 	const struct ctx_wait *w;
-	bool took = take_request(c), answered = answer(c), filled = take_fill(c);
+	bool wrote = write_back(c), took = take_request(c), answered = answer(c);
+	bool filled = take_fill(c);
 
-	/* a place that the answer or the completion frees can be taken from the next cycle on */
-	if (!took && (answered || filled) && ctx_req_peek(c->req))
+	/* what the answer, the completion or the write-back frees can be taken from the next cycle on */
+	if (!took && (answered || filled || wrote) && ctx_req_peek(c->req))
 		return b->cycle + 1;
-	if (!filled && c->pushed_cyc == b->cycle && dma_rsp_peek(c->fill_rsp))
+	if (c->n_victims && (filled || wrote))
 		return b->cycle + 1;
 	w = &c->wait[c->head];
 	if (!c->queued || w->miss != NO_MISS)
@@ -337,8 +354,8 @@ static void build(struct ctx_cache *c, struct block *b)
 	c->is_dirty = block_alloc(b, lines, sizeof(*c->is_dirty));
 	c->wait = block_alloc(b, c->queue, sizeof(*c->wait));
 	c->miss = block_alloc(b, c->max_misses, sizeof(*c->miss));
-	c->pool = pool_create(b, c->max_misses, c->entry);
-	c->wb_pool = pool_create(b, c->write_backs, c->entry);
+	c->victim = block_alloc(b, c->max_misses, sizeof(*c->victim));
+	c->pool = pool_create(b, c->max_misses + c->write_backs, c->entry);
 }
 
 static void rsc_build(struct block *b)
@@ -378,6 +395,7 @@ static void ctx_cache_reset(struct block *b)
 	for (uint32_t i = 0; i < c->max_misses; i++)
 		c->miss[i].is_used = false;
 	c->head = c->queued = c->missing = c->index = 0;
+	c->victim_head = c->n_victims = 0;
 	c->is_hit = false;
 	c->pushed_cyc = CYCLE_NEVER;
 	c->stalled_ps = TIME_NEVER;

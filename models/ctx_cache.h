@@ -24,6 +24,11 @@ struct ctx_miss {
 	uint64_t from_ps;
 };
 
+/* A context that was replaced and is to be written back. */
+struct ctx_victim {
+	uint32_t index, buf;
+};
+
 struct ctx_cache {
 	struct block b;
 	/* parameters */
@@ -43,8 +48,10 @@ struct ctx_cache {
 	bool *is_dirty;        /* by line */
 	struct ctx_wait *wait; /* ring of 'queue' */
 	uint32_t head;
-	struct ctx_miss *miss; /* max_misses */
-	struct pool *pool, *wb_pool;
+	struct ctx_miss *miss;     /* max_misses */
+	struct ctx_victim *victim; /* ring of max_misses: reads wait for write-backs */
+	uint32_t victim_head, n_victims;
+	struct pool *pool;   /* contexts that come, contexts that go */
 	uint64_t pushed_cyc; /* cycle of the last message on 'fill' */
 	uint64_t stalled_ps; /* since when the oldest request wants a place for a read; or never */
 	/* waves */

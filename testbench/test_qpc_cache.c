@@ -7,6 +7,8 @@
 
 #include "models/ctx_cache.h"
 #include "testbench/tb_dma.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_run.h"
 
 extern const struct block_class qpc_cache_class;
 
@@ -290,9 +292,42 @@ static void write_back_that_is_lost_is_noticed(void)
 	tb_end(&e.t);
 }
 
+/* Answers are taken while reads and write-backs are refused: with one request at the DMA engine each waits for all. */
+static void cache_of_one_line_behind_a_narrow_dma_engine_ends(void)
+{
+	static const char *const sets[] = { "qpc_cache.sets=1", "qpc_cache.ways=1",
+					    "dma_engine.per_client=1", NULL };
+	char text[8192];
+	size_t n = (size_t)snprintf(text, sizeof(text),
+				    "rnicsim-trace 1\nhost h0\nhost h1\n"
+				    "mr h0 src va=0x10000000 len=4096 access=lw fill=inc\n"
+				    "mr h1 dst va=0x20000000 len=4096 access=lw,rw fill=zero\n");
+	struct tb_run t;
+
+	for (unsigned i = 0; i < 24; i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i, i,
+			i);
+	for (unsigned i = 0; i < 24; i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"post h0.q%u id=%u op=RDMA_WRITE sge=src:0:64 remote=dst:%u repeat=4\n"
+			"expect h0.q%u id=%u status=SUCCESS\n",
+			i, i + 1, 64 * i, i, i + 1);
+	CU_ASSERT_FATAL(n < sizeof(text));
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = tb_write("narrow.trace", text, n),
+					    .ini = "",
+					    .sets = sets });
+	CU_ASSERT(tb_run_stat(&t, "nic0.qpc_tx.written_back") > 24);
+	tb_run_close(&t);
+}
+
 CU_TestInfo test_qpc_cache_tests[] = {
 	{ "context_that_is_replaced_is_written_back", context_that_is_replaced_is_written_back },
 	{ "write_back_that_is_lost_is_noticed", write_back_that_is_lost_is_noticed },
+	{ "cache_of_one_line_behind_a_narrow_dma_engine_ends",
+	  cache_of_one_line_behind_a_narrow_dma_engine_ends },
 	{ "random_requests_are_answered_in_order", random_requests_are_answered_in_order },
 	{ "miss_reads_the_whole_context_of_its_qp", miss_reads_the_whole_context_of_its_qp },
 	{ "cache_replaces_as_an_exact_lru_list_does", cache_replaces_as_an_exact_lru_list_does },
