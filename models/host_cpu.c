@@ -131,6 +131,20 @@ static void poll(struct host_mem *h, const struct cpu_req *r)
 	h->polls_waited++;
 }
 
+/* Programs that wait for a byte see what the device or another program wrote. */
+static void bytes_written(struct host_mem *h, uint64_t pa, uint32_t len)
+{
+	for (uint32_t i = h->watch[bytes_end(h)].next, next; i != bytes_end(h); i = next) {
+		struct watch *w = &h->watch[i];
+
+		next = w->next;
+		if (w->addr < pa || w->addr >= pa + len || !is_there(h, w))
+			continue;
+		unlink_watch(h, w);
+		end_wait(h, i);
+	}
+}
+
 void host_cpu_landed(struct host_mem *h, uint64_t pa, uint32_t len)
 {
 	const struct host *host = h->b.env;
@@ -142,15 +156,7 @@ void host_cpu_landed(struct host_mem *h, uint64_t pa, uint32_t len)
 		if (i && w->is_waiting && is_there(h, w))
 			end_wait(h, i);
 	}
-	for (uint32_t i = h->watch[bytes_end(h)].next, next; i != bytes_end(h); i = next) {
-		struct watch *w = &h->watch[i];
-
-		next = w->next;
-		if (w->addr < pa || w->addr >= pa + len || !is_there(h, w))
-			continue;
-		unlink_watch(h, w);
-		end_wait(h, i);
-	}
+	bytes_written(h, pa, len);
 }
 
 /* When the first poll of the list can be answered. */
@@ -226,21 +232,27 @@ static void send_register(struct host_mem *h, const struct cpu_req *r)
 	h->mmio_b += r->len;
 }
 
+static void store(struct host_mem *h, const struct cpu_req *r, const uint8_t *bytes)
+{
+	const struct host *host = h->b.env;
+
+	SIM_CHECK(mem_write(host->mem, r->addr, bytes, r->len), h);
+	host_mem_cpu_lines(h, r->addr, r->len); /* the store buffer waits, not the CPU */
+	bytes_written(h, r->addr, r->len);
+	h->stores++;
+}
+
 /* Inline data: a store of bytes that are in memory (msg.h). */
 static void copy(struct host_mem *h, const struct cpu_req *r)
 {
-	const struct host *host = h->b.env;
 	uint8_t bytes[sizeof(r->data)];
 
 	load(h, r, bytes);
-	SIM_CHECK(mem_write(host->mem, r->addr, bytes, r->len), h);
-	host_mem_cpu_lines(h, r->addr, r->len);
-	h->stores++;
+	store(h, r, bytes);
 }
 
 uint64_t host_cpu_serve(struct host_mem *h)
 {
-	const struct host *host = h->b.env;
 	const struct cpu_req *r = cpu_req_peek(h->cpu_req);
 
 	if (!r)
@@ -250,9 +262,7 @@ uint64_t host_cpu_serve(struct host_mem *h)
 	SIM_CHECK(r->len <= sizeof(r->data), h);
 	switch (r->kind) {
 	case CPU_STORE:
-		SIM_CHECK(mem_write(host->mem, r->addr, r->data, r->len), h);
-		host_mem_cpu_lines(h, r->addr, r->len); /* the store buffer waits, not the CPU */
-		h->stores++;
+		store(h, r, r->data);
 		break;
 	case CPU_COPY:
 		copy(h, r);

@@ -325,9 +325,19 @@ static void wait_reason(const struct system *s, const struct rec *c, char *text,
 			 s->hosts[t->host].name, t->id);
 		return;
 	}
-	if (c->kind == REC_POST && c->done)
-		snprintf(text, len, "completions of its own: %" PRIu64 " of %" PRIu64 " are posted",
-			 c->done, c->repeat);
+	if (c->kind == REC_POST && c->poll_va && !c->has_polled)
+		snprintf(text, len,
+			 "the byte at 0x%" PRIx64 " of %s to become %u: its post %" PRIu64
+			 " of %" PRIu64 " polls it",
+			 c->poll_va, s->hosts[c->host].name, (uint8_t)(c->done + 1 - c->lag),
+			 c->done + 1, c->repeat);
+	else if (c->kind == REC_POST && c->done)
+		snprintf(text, len,
+			 "completions of its own: %" PRIu64 " of %" PRIu64 " are posted%s", c->done,
+			 c->repeat,
+			 all_unsignaled(&s->hosts[c->host].qp[c->qpi].sq)
+				 ? ", and all that fill the send queue are unsignaled"
+				 : "");
 	else if (c->kind == REC_POST)
 		snprintf(text, len, "room in the send queue%s",
 			 all_unsignaled(&s->hosts[c->host].qp[c->qpi].sq)

@@ -377,7 +377,7 @@ static bool take_id(struct trace *t, const struct trace_record *r, struct err *e
 	return true;
 }
 
-static bool check_repeat(const struct record_reader *rec, const struct trace_record *r,
+static bool check_repeat(const struct record_reader *rec, const struct trace_record *r, uint32_t sq,
 			 uint64_t given, struct err *e)
 {
 	if (given & (BIT(P_WINDOW) | BIT(P_SIGNAL) | BIT(P_BATCH)) && !(given & BIT(P_REPEAT)))
@@ -388,6 +388,11 @@ static bool check_repeat(const struct record_reader *rec, const struct trace_rec
 				  "signal=%u, batch=%u: nothing would make room in a window of %u; "
 				  "allowed: up to window=",
 				  r->signal, r->batch, r->window);
+	if (r->signal > sq && r->repeat > sq)
+		return record_err(rec, e,
+				  "signal=%u: nothing would make room in a send queue of %u; "
+				  "allowed: up to the QP's sq=",
+				  r->signal, sq);
 	if (given & BIT(P_LAG) && !(given & BIT(P_POLL)))
 		return record_err(rec, e, "lag= has a meaning with poll= only");
 	if (r->is_stamped && (r->n_sge == 0 || r->sge[r->n_sge - 1].mr == TRACE_NONE ||
@@ -413,7 +418,7 @@ bool trace_read_post(struct trace *t, struct trace_record *r, struct err *e)
 	f = r->flags;
 	if ((f & 3) == 3)
 		return record_err(rec, e, "flags=: signaled and unsignaled exclude each other");
-	if (!check_repeat(rec, r, given, e))
+	if (!check_repeat(rec, r, t->qps[r->qp].sq, given, e))
 		return false;
 	/*
 	 * names in the order of flag_names: bit 1 = unsignaled, then solicited, fence, inline, more

@@ -364,6 +364,50 @@ static void posts_wait_for_the_peers_byte(void)
 	CU_ASSERT(early_posts(1) > 0);
 }
 
+/* A run of one WRITE that waits for a byte, and of 'more'; 'told' is what went wrong. */
+static int run_watcher(const char *more, char *told, size_t len)
+{
+	char text[1024];
+	struct tb_run t = { 0 };
+	int status, n = snprintf(text, sizeof(text),
+				 "rnicsim-trace 1\nhost h0\nhost h1\n"
+				 "mr h0 buf va=0x1000000 len=8KiB access=lw fill=zero\n"
+				 "mr h1 buf va=0x2000000 len=8KiB access=lw,rw fill=zero\n"
+				 "qp h0 q0 type=RC peer=h1.q0\nqp h1 q0 type=RC peer=h0.q0\n"
+				 "post h0.q0 id=1 op=RDMA_WRITE sge=buf:0:8 remote=buf:0 repeat=2 "
+				 "poll=buf:4103\n%s",
+				 more);
+
+	CU_ASSERT_FATAL(tb_run_open(
+		&t, &(struct tb_run_how){ .trace = tb_write("watch.trace", text, (size_t)n) }));
+	status = tb_run_go(&t);
+	snprintf(told, len, "%s", t.err.text);
+	tb_run_close(&t);
+	return status;
+}
+
+static void byte_stored_by_the_own_program_is_seen(void)
+{
+	char told[512];
+
+	CU_ASSERT_EQUAL(run_watcher("mem h0 buf:4103 set:1:1 at=5us\n"
+				    "mem h0 buf:4102 hex:0002 at=9us\n"
+				    "expect h0.q0 id=1 status=SUCCESS\n",
+				    told, sizeof(told)),
+			0);
+}
+
+static void byte_that_never_comes_is_named(void)
+{
+	char told[512];
+
+	CU_ASSERT_EQUAL(run_watcher("mem h0 buf:4103 set:1:1 at=5us\n", told, sizeof(told)),
+			EXIT_BAD_INPUT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "watch.trace:8: nothing is left to do"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(told, "the byte at 0x1001007 of h0 to become 2: its post 2 of 2 polls it"));
+}
+
 CU_TestInfo test_perf_tests[] = {
 	{ "perf_output_has_perftests_lines", perf_output_has_perftests_lines },
 	{ "perf_all_prints_a_row_a_size", perf_all_prints_a_row_a_size },
@@ -378,5 +422,7 @@ CU_TestInfo test_perf_tests[] = {
 	  long_names_take_values_behind_an_equals_sign },
 	{ "wrong_options_are_refused", wrong_options_are_refused },
 	{ "posts_wait_for_the_peers_byte", posts_wait_for_the_peers_byte },
+	{ "byte_stored_by_the_own_program_is_seen", byte_stored_by_the_own_program_is_seen },
+	{ "byte_that_never_comes_is_named", byte_that_never_comes_is_named },
 	CU_TEST_INFO_NULL
 };

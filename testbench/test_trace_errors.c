@@ -252,6 +252,8 @@ static void trace_post_mistakes_are_named(void)
 		  L "signal=5, batch=1: nothing would make room in a window of 4" },
 		{ "post h0.q0 id=1 op=SEND repeat=8 window=4 batch=8\n",
 		  L "signal=1, batch=8: nothing would make room in a window of 4" },
+		{ "post h0.q0 id=1 op=SEND repeat=200 window=200 signal=129\n",
+		  L "signal=129: nothing would make room in a send queue of 128" },
 		{ "post h0.q0 id=1 op=SEND lag=1\n", L "lag= has a meaning with poll= only" },
 		{ "post h0.q0 id=1 op=SEND stamp=yes\n", L "stamp=yes wants a last segment" },
 		{ "post h0.q0 id=1 op=SEND poll=src\n", L "poll='src'" },
