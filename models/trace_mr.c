@@ -9,6 +9,8 @@
 #include "models/trace_reader.h"
 #include "sim/rng.h"
 
+#define RAND_BLOCK 65536u /* bytes of fill=rand that are one random stream */
+
 #define T struct trace_mr
 
 static bool mr_host(const struct record_field *f, const char *text, void *obj, void *ctx, char *why)
@@ -146,7 +148,8 @@ bool trace_read_mr(struct trace *t, struct err *e)
 	return true;
 }
 
-static void fill_rand(uint64_t seed, uint64_t off, uint8_t *to, uint64_t len)
+/* Bytes off .. off+len-1 of one block's stream. */
+static void fill_rand_block(uint64_t seed, uint64_t off, uint8_t *to, uint64_t len)
 {
 	struct rng g;
 	uint64_t word = 0, at = 0;
@@ -157,6 +160,20 @@ static void fill_rand(uint64_t seed, uint64_t off, uint8_t *to, uint64_t len)
 			word = rng_next(&g);
 		if (at >= off)
 			to[at - off] = (uint8_t)(word >> 8 * (at % 8));
+	}
+}
+
+/* Each block has a stream of its own, so that every place of a region is as near as its beginning. */
+static void fill_rand(uint64_t seed, uint64_t off, uint8_t *to, uint64_t len)
+{
+	while (len) {
+		uint64_t block = off / RAND_BLOCK, in = off % RAND_BLOCK;
+		uint64_t n = min_u64(len, RAND_BLOCK - in);
+
+		fill_rand_block(seed + block * 0x9e3779b97f4a7c15ull, in, to, n);
+		off += n;
+		to += n;
+		len -= n;
 	}
 }
 

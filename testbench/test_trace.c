@@ -227,6 +227,11 @@ static void trace_mr_fills_give_their_bytes(void)
 			CU_ASSERT_EQUAL(a[i + k], (uint8_t)(w >> 8 * k));
 	trace_fill(&t->mrs[3], 13, b, 500);
 	CU_ASSERT(memcmp(a + 13, b, 500) == 0);
+	/* far from the beginning it is as near, and parts are those of the whole */
+	trace_fill(&t->mrs[3], (1ull << 46) - 300, a, 600);
+	trace_fill(&t->mrs[3], (1ull << 46) - 9, b, 309);
+	CU_ASSERT(memcmp(a + 291, b, 309) == 0);
+	CU_ASSERT(memcmp(a, a + 300, 300) != 0);
 	trace_fill(&t->mrs[4], 1, a, 15);
 	CU_ASSERT(a[0] == 2 && a[1] == 0xff && a[2] == 0 && a[14] == 0);
 	expect_end(t);
