@@ -34,12 +34,15 @@ static const struct command run_command = {
 	.name = "run",
 	.usage =
 		"SCENARIO.ini [-o DIR] [--trace FILE] [--set block.key=value]... [--wave FILE.fst|FILE.vcd] "
-		"[--pcap FILE.pcapng] [--timeline FILE.json] [--until TIME] [--seed N] [--quiet]",
+		"[--pcap FILE.pcapng] [--timeline FILE.json] [--until TIME] [--seed N] [--quiet] "
+		"[--explain] [--what-if key=value,...] [--mrc]",
 	.doc = "replay a verbs trace through simulated NICs",
 	.more = "\n"
 		"  --set mtt.ways=4 sets what `rnicsim describe` lists, over the scenario and its profile.\n"
 		"  TIME is a number with s, ms, us, ns or ps. Results go to DIR: summary.json, run.json,\n"
 		"  ops.csv, recvs.csv; --mrc adds mrc.csv: miss ratios of the caches at every size.\n"
+		"  --explain tells which unit limits the run and what waits for what; --what-if runs it again\n"
+		"  for each setting (key=value+key=value is one with both) and compares.\n"
 		"  --every-cycle and --order forward|reversed|shuffled change no result.\n"
 		"  Exit status: 0 every `expect` held, 1 one failed or completions were lost, 2 bad input,\n"
 		"  3 the simulation got stuck.\n",

@@ -78,7 +78,7 @@ static bool take_option(struct request *q, const struct option *o, const char *t
 {
 	void *to = (char *)q + o->member;
 
-	if (o->form != OPT_FLAG && !text)
+	if (o->form != OPT_FLAG && (!text || !text[0]))
 		return err_set(e, NULL, 0, "pcie-bench: %s needs a value; %s", o->name, usage);
 	switch (o->form) {
 	case OPT_FLAG:

@@ -267,9 +267,9 @@ static bool take_option(int argc, char **argv, int *i, struct perf_spec *s, stru
 		return true;
 	}
 	value = argv[*i][1] == '-' ? strchr(argv[*i], '=') : NULL;
-	if (value)
+	if (value && value[1])
 		return take_value(o, value + 1, s, e);
-	if (*i + 1 >= argc)
+	if (value || *i + 1 >= argc || argv[*i + 1][0] == '\0')
 		return err_set(e, NULL, 0, "perf: %s wants a value", argv[*i]);
 	return take_value(o, argv[++*i], s, e);
 }

@@ -98,19 +98,25 @@ static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t
 	struct wire_env *env = sim_alloc(&r->sim, 1, sizeof(*env));
 	struct link_group g = { 0 };
 	struct block *mac[2];
+	const struct setting *at;
+	const char *file;
+	unsigned line;
 	char path[64];
 
 	if (!config_apply(cfg, name, "link", link_fields, &g, e))
 		return false;
+	at = config_lookup(cfg, name, "link", "b");
+	file = at ? at->file : NULL;
+	line = at ? at->line : 0;
 	if (l->a == l->b)
-		return err_set(e, NULL, 0,
+		return err_set(e, file, line,
 			       "[%s] joins nic%" PRIu32 " with itself; allowed: two different NICs",
 			       name, l->a);
 	for (uint32_t k = 0; k < 2; k++) {
 		snprintf(path, sizeof(path), "nic%" PRIu32 ".mac", k ? l->b : l->a);
 		mac[k] = netlist_find(&r->sim, path);
 		if (netlist_chan(mac[k], "tx_frame"))
-			return err_set(e, NULL, 0,
+			return err_set(e, file, line,
 				       "[%s]: nic%" PRIu32
 				       " has a link already; allowed: one link a NIC",
 				       name, k ? l->b : l->a);
@@ -118,7 +124,7 @@ static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t
 			set_rate(mac[k], g.rate);
 	}
 	if (net_of(r, l->a) != net_of(r, l->b))
-		return err_set(e, NULL, 0,
+		return err_set(e, file, line,
 			       "[%s] joins nic%" PRIu32 ", whose encap is %s, with nic%" PRIu32
 			       ", whose encap is %s; allowed: the same at both ends",
 			       name, l->a, rnic_encap_names[net_of(r, l->a)], l->b,
@@ -147,7 +153,7 @@ static bool check_linked(const struct rnic *r, const struct trace *t, struct err
 	for (uint32_t i = 0; i < r->n_nics; i++) {
 		snprintf(path, sizeof(path), "nic%" PRIu32 ".mac", i);
 		if (!netlist_chan(netlist_find(&r->sim, path), "tx_frame"))
-			return err_set(e, NULL, 0,
+			return err_set(e, t->path, t->hosts[r->host_of_nic[i]].line,
 				       "host %s (nic%" PRIu32
 				       ") has no link; allowed: [link0], [link1], ... "
 				       "that join every NIC with another",
@@ -164,7 +170,7 @@ bool rnic_build_links(struct rnic *r, struct config *cfg, const struct trace *t,
 		struct link_ends *l = &r->links[r->n_links];
 
 		if (r->n_links == r->n_nics)
-			return err_set(e, NULL, 0,
+			return err_set(e, t->path, 0,
 				       "[%s] is a link too many; allowed: one link a NIC", name);
 		if (r->n_nics == 2 && !config_lookup(cfg, name, "link", "a") &&
 		    !config_lookup(cfg, name, "link", "b"))
@@ -182,7 +188,7 @@ bool rnic_build_links(struct rnic *r, struct config *cfg, const struct trace *t,
 		return build_link(r, cfg, t, "link0", &r->links[0], e);
 	}
 	if (r->n_links == 0)
-		return err_set(e, NULL, 0,
+		return err_set(e, t->path, 0,
 			       "the trace has %" PRIu32
 			       " host(s) and the scenario no link; allowed: two hosts, "
 			       "or [link0], [link1], ... that join them in pairs",

@@ -98,6 +98,8 @@ static bool build(struct run *u, int argc, char **argv, struct err *e)
 	if (!run_options_parse(argc, argv, &u->opt, &u->cfg, e) ||
 	    !scenario_apply(&u->cfg, &u->opt, &u->sc, &u->trace_path, e))
 		return false;
+	if (!run_outputs_differ(&u->opt, u->trace_path, e))
+		return false;
 	u->trace = trace_open(u->trace_path, e);
 	if (!u->trace)
 		return false;

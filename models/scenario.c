@@ -3,6 +3,7 @@
  * scenario.c - the command line of `rnicsim run` and the [scenario] section
  */
 #include "models/scenario.h"
+#include "sim/outfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 
 		if (strcmp(name, is_order ? "--order" : options[k].name) != 0)
 			continue;
-		if (*i + 1 >= argc)
+		if (*i + 1 >= argc || argv[*i + 1][0] == '\0')
 			return err_set(e, NULL, 0, "%s wants a value", name);
 		++*i;
 		return is_order ? take_order(argv[*i], o, e)
@@ -138,17 +139,21 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 	return unknown_option(name, e);
 }
 
-static bool outputs_differ(const struct run_options *o, struct err *e)
+bool run_outputs_differ(const struct run_options *o, const char *trace, struct err *e)
 {
-	const char *const name[] = { o->wave, o->pcap, o->timeline };
+	const char *const name[] = { o->scenario, trace, o->wave, o->pcap, o->timeline };
 
-	for (size_t i = 0; i < ARRAY_LEN(name); i++)
-		for (size_t k = i + 1; k < ARRAY_LEN(name); k++)
-			if (name[i] && name[k] && strcmp(name[i], name[k]) == 0)
-				return err_set(
-					e, NULL, 0,
-					"run: two outputs are named '%s'; allowed: a file for each",
-					name[i]);
+	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
+		for (size_t k = i > 2 ? i + 1 : 2; k < ARRAY_LEN(name); k++) {
+			if (i == k || !name[i] || !name[k] || !outfile_is_same(name[i], name[k]))
+				continue;
+			return err_set(
+				e, NULL, 0,
+				i < 2 ? "run: the output '%s' is an input as well; allowed: another file"
+				      : "run: two outputs are named '%s'; allowed: a file for each",
+				name[k]);
+		}
+	}
 	return true;
 }
 
@@ -168,8 +173,6 @@ bool run_options_parse(int argc, char **argv, struct run_options *o, struct conf
 			o->scenario = argv[i];
 		}
 	}
-	if (!outputs_differ(o, e))
-		return false;
 	if (!o->scenario)
 		return err_set(e, NULL, 0,
 			       "run: which scenario? allowed: rnicsim run SCENARIO.ini [options]");

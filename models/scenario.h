@@ -36,6 +36,10 @@ extern const struct field scenario_fields[];
  */
 bool run_options_parse(int argc, char **argv, struct run_options *o, struct config *cfg,
 		       struct err *e);
+
+/* False with 'e' set when an output has the name of another, of the scenario or of 'trace'. */
+bool run_outputs_differ(const struct run_options *o, const char *trace, struct err *e);
+
 void run_options_free(struct run_options *o);
 
 /*

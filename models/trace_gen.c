@@ -182,7 +182,7 @@ static bool parse_options(struct gen *g, int argc, char **argv, struct err *e)
 		const char *text = i + 1 < argc ? argv[i + 1] : NULL;
 		bool ok;
 
-		if (strcmp(argv[i], "-o") == 0 && text)
+		if (strcmp(argv[i], "-o") == 0 && text && text[0])
 			ok = (g->path = text) != NULL;
 		else if (strcmp(argv[i], "--ops") == 0)
 			ok = parse_ops(g, text ? text : "", e);

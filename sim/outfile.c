@@ -97,3 +97,12 @@ bool outfile_make_dir(const char *path, const char *option, struct err *e)
 	free(p);
 	return ok;
 }
+
+bool outfile_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (stat(a, &x) == 0 && stat(b, &y) == 0)
+		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return strcmp(a, b) == 0;
+}

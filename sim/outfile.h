@@ -29,6 +29,9 @@ bool outfile_commit(struct outfile *o, struct err *e);
 /* Close and remove. Harmless when nothing is open. */
 void outfile_abort(struct outfile *o);
 
+/* True when both names are those of one file, whether it is there yet or not. */
+bool outfile_is_same(const char *a, const char *b);
+
 /*
  * Make the folder 'path' and those above it, as far as they are not there. 'option' is what asked
  * for it, for messages. False with 'e' set.

@@ -53,6 +53,11 @@ static void write_inputs(void)
 	write_text("range.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nways = 2000000\n");
 	write_text("key.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nwayz = 4\n");
 	write_text("section.ini", "[scenario]\ntrace = ok.trace\n[mtd]\nways = 4\n");
+	write_text("self.ini", "[scenario]\ntrace = ok.trace\n[link0]\na = nic0\nb = nic0\n");
+	write_text("unlike.ini", "[scenario]\ntrace = ok.trace\n[nic0]\nencap = ib\n"
+				 "[link0]\na = nic0\nb = nic1\n");
+	write_text("three.ini", "[scenario]\ntrace = three.trace\n[link0]\na = nic0\nb = nic1\n");
+	write_text("three.trace", "rnicsim-trace 1\nhost h0\nhost h1\nhost h2\n");
 	write_text("binary.ini", "[scenario]\ntrace = ok.trace\n\001\002\003\n");
 	write_text("stdout", "");
 	write_text("stderr", "");
@@ -119,6 +124,15 @@ static const struct mistake {
 	{ "run @ok.ini --order sideways", "allowed: forward, reversed, shuffled" },
 	{ "run @ok.ini --until 5", "must be a time such as 2us" },
 	{ "run @ok.ini --seed x", "must be a whole number" },
+	{ "run @ok.ini -o  --quiet", "-o wants a value" },
+	{ "perf write_lat --out ", "--out wants a value" },
+	{ "run @ok.ini --pcap @ok.ini", "/ok.ini' is an input as well; allowed: another file" },
+	{ "run @ok.ini --timeline @./ok.trace", "/./ok.trace' is an input as well" },
+	{ "run @ok.ini --trace @ok.trace --pcap @ok.trace", "/ok.trace' is an input as well" },
+	{ "run @ok.ini --pcap @x --timeline @x", "two outputs are named" },
+	{ "run @self.ini", "/self.ini:5: [link0] joins nic0 with itself" },
+	{ "run @unlike.ini", "/unlike.ini:7: [link0] joins nic0, whose encap is ib, with nic1" },
+	{ "run @three.ini", "/three.trace:4: host h2 (nic2) has no link" },
 	{ "run @ok.ini --set nonsense", "'nonsense' is not section.key=value" },
 	{ "run @ok.ini --set =", "'=' is not section.key=value" },
 	{ "run @ok.ini --set mtt.ways=", "'mtt.ways=' is not section.key=value" },
@@ -276,6 +290,7 @@ static void check_help(char *program)
 		{ "--help", "rnicsim run SCENARIO.ini" },
 		{ "-h", "rnicsim run SCENARIO.ini" },
 		{ "run --help", "usage: rnicsim run SCENARIO.ini" },
+		{ "run --help", "[--explain] [--what-if key=value,...] [--mrc]" },
 		{ "run @gone.ini --help", "usage: rnicsim run SCENARIO.ini" },
 		{ "trace --help", "rnicsim trace convert IN.jsonl" },
 		{ "trace gen --help", "rnicsim trace gen [-o FILE[.gz]]" },

@@ -19,6 +19,7 @@ has_fst() { [ -f "$verilator_include/gtkwave/fstapi.c" ]; }
 
 missing_required() {
 	[ "$mode" = build ] || return 0
+	has_command "${CC:-gcc}" || echo gcc libc6-dev
 	has_header ini.h || echo libinih-dev
 	has_header zlib.h || echo zlib1g-dev
 	has_header libdeflate.h || echo libdeflate-dev
