@@ -19,6 +19,8 @@ __extension__ typedef unsigned __int128 u128;
 #define MIN_WAIT_PPM 10000u /* less than 1 % is no news */
 #define CRITICAL_WAIT_PPM \
 	500000u /* of the time: who waits longer is held up by what it waits for */
+/* of the requests' latencies: the same for what several wait for at once */
+#define CRITICAL_POOL_PPM 200000u
 #define MAX_CHAIN 16u
 
 static uint64_t share_ppm(uint64_t part, uint64_t whole)
@@ -219,27 +221,6 @@ static const struct wait *pool_wait(const struct wait *w, unsigned n, const char
 	return NULL;
 }
 
-/* What is not busy, but makes others wait: a pool that is empty, or the end of a chain. False: nothing. */
-static bool print_held_up(const struct wait *w, unsigned n, FILE *f)
-{
-	const char *name = NULL, *end = follow_chain(w, n, NULL);
-	const struct wait *pool = pool_wait(w, n, &name), *port = port_wait(w, n, NULL);
-
-	if (pool && pool->ppm >= CRITICAL_WAIT_PPM) {
-		fprintf(f, "\ncritical resource: %s of %s (%s), waited for ", name, pool->who,
-			pool->what);
-		print_percent(f, 0, pool->ppm);
-		fprintf(f, " of the time\n");
-		return true;
-	}
-	if (!port || port->ppm < CRITICAL_WAIT_PPM)
-		return false;
-	fprintf(f, "\ncritical resource: %s, at the end of the chain; %s waits ", end, port->who);
-	print_percent(f, 0, port->ppm);
-	fprintf(f, " of the time\n");
-	return true;
-}
-
 /* ---- stages ---- */
 
 static const struct {
@@ -305,6 +286,29 @@ static void print_stages(const struct totals *t, FILE *f)
 	}
 }
 
+/* What is not busy, but makes others wait: a pool that is empty, or the end of a chain. False: nothing. */
+static bool print_held_up(const struct wait *w, unsigned n, const struct totals *t, FILE *f)
+{
+	uint64_t span_ps = t->last_ps - t->first_ps;
+	const char *name = NULL, *end = follow_chain(w, n, NULL);
+	const struct wait *pool = pool_wait(w, n, &name), *port = port_wait(w, n, NULL);
+
+	if (pool && share_ppm((uint64_t)((u128)pool->ppm * span_ps / PPM), t->latency_ps) >=
+			    CRITICAL_POOL_PPM) {
+		fprintf(f, "\ncritical resource: %s of %s (%s), waited for ", name, pool->who,
+			pool->what);
+		print_percent(f, 0, pool->ppm);
+		fprintf(f, " of the time\n");
+		return true;
+	}
+	if (!port || port->ppm < CRITICAL_WAIT_PPM)
+		return false;
+	fprintf(f, "\ncritical resource: %s, at the end of the chain; %s waits ", end, port->who);
+	print_percent(f, 0, port->ppm);
+	fprintf(f, " of the time\n");
+	return true;
+}
+
 static void print_verdict(const struct explain_unit *u, unsigned n, const struct wait *w,
 			  unsigned n_waits, const struct totals *t, FILE *f)
 {
@@ -316,7 +320,7 @@ static void print_verdict(const struct explain_unit *u, unsigned n, const struct
 		fprintf(f, " of the time\n");
 		return;
 	}
-	if (print_held_up(w, n_waits, f))
+	if (print_held_up(w, n_waits, t, f))
 		return;
 	for (unsigned m = 1; m < REPORT_STAGES; m++)
 		if (t->stage_ps[m] > t->stage_ps[longest])
