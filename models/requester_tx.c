@@ -297,7 +297,6 @@ static void send_one(struct requester *r, struct qp_list *l)
 uint64_t req_send(struct requester *r)
 {
 	struct qp_list *l = first_ready(r);
-	uint64_t next = r->b.cycle + 1;
 
 	if (!l)
 		return CYCLE_NEVER;
@@ -316,9 +315,9 @@ uint64_t req_send(struct requester *r)
 		if (!chan_can_push(r->job))
 			return chan_stall(r->job);
 		send_one(r, l);
-		next = max_u64(next, engine_free_cyc(&r->tx_engine, r->units));
 	}
-	return r->n_ready ? next : CYCLE_NEVER;
+	/* the next one may need no unit: it is local, or its WQE is to be read */
+	return r->n_ready ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
 void req_go_back(struct requester *r, uint32_t qpi)
