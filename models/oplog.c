@@ -225,6 +225,6 @@ void oplog_mark_before(struct oplog *l, uint32_t op, enum milestone m, enum mile
 {
 	struct slot *s = slot_of(l, op);
 
-	if (may_mark(l, s, now_ps) && s->row.t_ps[end] == 0)
+	if (may_mark(l, s, now_ps) && (s->row.t_ps[end] == 0 || s->row.t_ps[end] >= now_ps))
 		s->row.t_ps[m] = now_ps;
 }

@@ -113,7 +113,8 @@ void oplog_mark(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps)
 /* Mark it unless it is marked already. */
 void oplog_mark_once(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps);
 
-/* Mark it unless the later milestone 'end' is marked: what happens again afterwards does not count. */
+/* Mark it unless the later milestone 'end' was before: what happens again afterwards does not count. Times decide, not
+ * who is stepped first in a cycle. */
 void oplog_mark_before(struct oplog *l, uint32_t op, enum milestone m, enum milestone end,
 		       uint64_t now_ps);
 
