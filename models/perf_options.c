@@ -142,7 +142,7 @@ static bool take_type(const char *text, struct perf_spec *s, struct err *e)
 	static const unsigned n_of[PERF_VERBS] = { 2, 1, 3, 1 };
 	unsigned n = n_of[s->verb];
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n && i < ARRAY_LEN(names); i++) {
 		if (strcmp(text, names[i]) == 0) {
 			s->type = (uint8_t)i;
 			return true;
@@ -281,7 +281,7 @@ static bool take_benchmark(const char *name, struct perf_spec *s, struct err *e)
 
 		if (strncmp(name, verb_names[v], n) != 0)
 			continue;
-		if (strcmp(name + n, "_lat") && strcmp(name + n, "_bw"))
+		if (strcmp(name + n, "_lat") != 0 && strcmp(name + n, "_bw") != 0)
 			break;
 		perf_spec_init(s, (enum perf_verb)v, name[n + 1] == 'l');
 		return true;

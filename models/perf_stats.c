@@ -26,9 +26,11 @@ static int by_value(const void *a, const void *b)
 
 static double median(const uint64_t *v, uint64_t n)
 {
+	uint64_t half = n / 2;
+
 	if (n % 2)
-		return (double)v[n / 2];
-	return ((double)v[n / 2] + (double)v[n / 2 - 1]) / 2;
+		return (double)v[half];
+	return ((double)v[half] + (double)v[half - 1]) / 2;
 }
 
 void perf_latency(const struct perf_spec *s, const struct perf_result *r, struct perf_lat *l)

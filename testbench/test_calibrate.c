@@ -51,6 +51,41 @@ static void rows_have_all_that_a_reader_needs(void)
 	}
 }
 
+/* The number behind option 'letter' of a row's benchmark. */
+static unsigned long option_of(const struct calibrate_row *r, const char *letter)
+{
+	const char *at = strstr(r->perf, letter);
+
+	return at ? strtoul(at + strlen(letter), NULL, 10) : 0;
+}
+
+/* As many requests outstanding a thread at every point of a curve: no point is fitted by its depth. */
+static void curve_has_one_number_of_outstanding_requests(void)
+{
+	static const struct {
+		const char *profile, *what;
+		unsigned long outstanding;
+	} curves[] = { { "connectx3", "READ of 32 B, ", 8 * 32 },
+		       { "connectx6", "READ of 8 B, ", 64 * 32 },
+		       { "connectx6", "WRITE of 8 B, ", 64 * 32 } };
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < calibrate_n_rows; i++)
+		for (size_t k = 0; k < ARRAY_LEN(curves); k++) {
+			const struct calibrate_row *r = &calibrate_rows[i];
+			unsigned long qps = option_of(r, "-q ");
+
+			if (strcmp(r->profile, curves[k].profile) != 0 ||
+			    strncmp(r->what, curves[k].what, strlen(curves[k].what)) != 0)
+				continue;
+			CU_ASSERT_EQUAL(option_of(r, "-t "),
+					max_u64(1, curves[k].outstanding / qps));
+			CU_ASSERT_EQUAL(option_of(r, "--threads "), 32);
+			n++;
+		}
+	CU_ASSERT_EQUAL(n, 16);
+}
+
 static void judge_knows_each_band(void)
 {
 	static const struct {
@@ -129,5 +164,7 @@ CU_TestInfo test_calibrate_tests[] = {
 	{ "row_is_met_by_its_profile_and_missed_with_a_fault",
 	  row_is_met_by_its_profile_and_missed_with_a_fault },
 	{ "wrong_arguments_are_refused", wrong_arguments_are_refused },
+	{ "curve_has_one_number_of_outstanding_requests",
+	  curve_has_one_number_of_outstanding_requests },
 	CU_TEST_INFO_NULL
 };
