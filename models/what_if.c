@@ -38,7 +38,7 @@ static bool next_part(const char **at, char end, char part[MAX_ENTRY], struct er
 
 static bool set_all(struct config *cfg, const char *entry, struct err *e)
 {
-	char one[MAX_ENTRY];
+	char one[MAX_ENTRY] = "";
 
 	while (*entry)
 		if (!next_part(&entry, '+', one, e) || !config_set_as(cfg, "--what-if", one, e))
@@ -128,7 +128,7 @@ typedef bool entry_fn(const char *entry, void *arg, struct err *e);
 
 static bool each_entry(const struct run_options *o, entry_fn *fn, void *arg, struct err *e)
 {
-	char entry[MAX_ENTRY];
+	char entry[MAX_ENTRY] = "";
 
 	for (uint32_t i = 0; i < o->n_what_if; i++) {
 		const char *at = o->what_if[i];

@@ -35,7 +35,7 @@ static void fst_disk_full(int sig)
 	size_t n;
 
 	(void)sig;
-	tempfile_remove_all();
+	tempfile_remove_all(); /* unlink() only, which is async-signal-safe: NOLINT(bugprone-signal-handler) */
 	n = (size_t)write(STDERR_FILENO, mapped_path, strlen(mapped_path));
 	n += (size_t)write(STDERR_FILENO, text, sizeof(text) - 1);
 	(void)n; /* nothing is left to do about a message that could not be written */

@@ -160,13 +160,13 @@ static void store_hits_as_the_dumb_list_does(void)
 {
 	static const uint32_t ways[] = { 1, 2, 3, 4, 8, 9, 16, 31, 64, 200 };
 
-	for (uint8_t policy = ASSOC_LRU; policy <= ASSOC_PLRU; policy++)
+	for (unsigned policy = ASSOC_LRU; policy <= ASSOC_PLRU; policy++)
 		for (unsigned i = 0; i < ARRAY_LEN(ways); i++)
 			for (unsigned seed = 0; seed < 4; seed++)
-				if (!assoc_check(1, ways[i], policy))
-					CU_ASSERT_EQUAL(
-						differences(1u << seed, ways[i], policy, seed, 0),
-						0);
+				if (!assoc_check(1, ways[i], (uint8_t)policy))
+					CU_ASSERT_EQUAL(differences(1u << seed, ways[i],
+								    (uint8_t)policy, seed, 0),
+							0);
 }
 
 static void list_that_forgets_a_use_is_noticed(void)
@@ -223,8 +223,8 @@ static void fill_among_few_ways_leaves_the_others(void)
 
 static void dropped_line_is_filled_first(void)
 {
-	for (uint8_t policy = ASSOC_LRU; policy <= ASSOC_PLRU; policy++) {
-		build(1, 4, policy);
+	for (unsigned policy = ASSOC_LRU; policy <= ASSOC_PLRU; policy++) {
+		build(1, 4, (uint8_t)policy);
 		for (uint64_t tag = 0; tag < 4; tag++)
 			assoc_fill(&a, 0, tag);
 		assoc_drop(&a, 0, 3); /* the most recent */

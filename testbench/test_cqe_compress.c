@@ -359,8 +359,8 @@ static void compressed_completions_taken_wrongly_are_noticed(void)
 
 static void send_writes(struct bench *e, uint32_t n)
 {
-	for (uint16_t i = 0; i < n; i++)
-		tb_send(e->req, &(struct cqe_req){ .wqe_counter = i,
+	for (uint32_t i = 0; i < n; i++)
+		tb_send(e->req, &(struct cqe_req){ .wqe_counter = (uint16_t)i,
 						   .byte_cnt = 100u + i,
 						   .opcode = CQE_REQ,
 						   .wqe_opcode = MLX5_OPCODE_RDMA_WRITE });
@@ -403,7 +403,8 @@ static void compressed_block_waits_for_its_time_and_no_longer(void)
 	tb_send_at(e.req, 100, &(struct cqe_req){ .opcode = CQE_REQ, .wqe_counter = 1 });
 	tb_run(&e.t);
 	CU_ASSERT_EQUAL(e.n_seen[0], 2);
-	CU_ASSERT(e.dma_req->cycle[0] >= 10 + 250 && e.dma_req->cycle[0] < 10 + 250 + 12); /* 1 us */
+	CU_ASSERT(e.dma_req->cycle[0] >= 10 + 250 &&
+		  e.dma_req->cycle[0] < 10 + 250 + 12); /* 1 us */
 	CU_ASSERT_EQUAL(e.n_blocks, 1);
 	bench_end(&e);
 }
