@@ -381,7 +381,7 @@ static int run_watcher(const char *more, char *told, size_t len)
 	CU_ASSERT_FATAL(tb_run_open(
 		&t, &(struct tb_run_how){ .trace = tb_write("watch.trace", text, (size_t)n) }));
 	status = tb_run_go(&t);
-	snprintf(told, len, "%s", t.err.text);
+	snprintf(told, len, "%.*s", (int)len - 1, t.err.text);
 	tb_run_close(&t);
 	return status;
 }
