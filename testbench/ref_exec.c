@@ -27,6 +27,8 @@ static void fill(const struct trace_mr *m, uint8_t *to)
 
 	rng_seed(&rng, "fill", a[0]);
 	for (uint64_t i = 0; i < m->len; i++) {
+		if (m->fill == FILL_RAND && i && i % 65536 == 0) /* each 64 KiB is a stream */
+			rng_seed(&rng, "fill", a[0] + i / 65536 * 0x9e3779b97f4a7c15ull);
 		if (m->fill == FILL_RAND && i % 8 == 0)
 			word = rng_next(&rng);
 		switch (m->fill) {
