@@ -35,7 +35,7 @@ $(if $(NO_RTL),$(info NO_RTL=1: no Verilog blocks, waveforms as .vcd only))
 endif
 
 # ---- sources: found, not listed; objects of different kinds of build do not mix ----
-LIB_SRC := $(filter-out sim/main.c,$(wildcard sim/*.c)) $(wildcard models/*.c)
+LIB_SRC := $(filter-out sim/main.c,$(wildcard sim/*.c)) $(wildcard models/*.c models/*/*.c)
 FUZZ_SRC := $(filter-out testbench/fuzz/fuzz_main.c,$(wildcard testbench/fuzz/*.c))
 TEST_SRC := $(wildcard testbench/*.c) $(FUZZ_SRC)
 VLT := $(BUILD)/verilated
@@ -144,7 +144,7 @@ soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test $(BUILD)/rnicsim-test-opt $(BUI
 		$(BUILD)/rnicsim-test property determinism stalls
 # clang-tidy takes minutes for the whole tree: it looks again at what changed since it last passed
 LINTED := $(if $(shell command -v clang-tidy),$(patsubst %.c,$(BUILD)/lint/%,$(LIB_SRC) $(TEST_SRC) $(wildcard testbench/bench/*.c tools/*.c)))
-$(BUILD)/lint/%: %.c .clang-tidy $(wildcard */*.h */*.def)
+$(BUILD)/lint/%: %.c .clang-tidy $(wildcard */*.h */*/*.h */*.def)
 	@mkdir -p $(@D)
 	$(call say,TIDY,$<)
 	$(Q)clang-tidy --quiet $< -- -std=gnu11 $(filter-out -M%,$(CPPFLAGS)) 2>/dev/null && touch $@

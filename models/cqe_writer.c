@@ -10,7 +10,7 @@
  * cqe_compress.c. Events: cqe_event.c. One write a cycle.
  */
 #include "models/cqe_writer.h"
-#include "models/trace.h"
+#include "models/trace/trace.h"
 
 #define DBR_BYTES 8u
 

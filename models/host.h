@@ -15,7 +15,7 @@
 #include "models/nic.h"
 #include "models/oplog.h"
 #include "models/packet.h"
-#include "models/trace.h"
+#include "models/trace/trace.h"
 
 struct block;
 struct system;

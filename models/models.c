@@ -2,7 +2,7 @@
 /*
  * models.c - the block classes (listed in blocks.def and rtl/twins.def) and the commands of the program
  */
-#include "models/commands.h"
+#include "models/run/commands.h"
 #include "sim/describe.h"
 
 #define BLOCK(name) extern const struct block_class name##_class;

@@ -9,7 +9,7 @@
  * is flushed. Source: IBTA vol. 1, 10.3.1.
  */
 #include "models/requester.h"
-#include "models/trace.h"
+#include "models/trace/trace.h"
 
 void req_enter_error(struct requester *r, uint32_t qpi)
 {

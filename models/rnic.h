@@ -6,7 +6,7 @@
 #define MODELS_RNIC_H
 
 #include "models/setup.h"
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "sim/config.h"
 #include "sim/netlist.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "sim/units.h"
 
 /* Do 'kind' to the nth[] frames of one direction, counted from 1 as they enter the wire. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "models/nic.h"
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "sim/rng.h"
 #include "testbench/gen_trace.h"
 

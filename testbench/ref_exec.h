@@ -17,7 +17,7 @@
 #define TESTBENCH_REF_EXEC_H
 
 #include "models/oplog.h"
-#include "models/trace.h"
+#include "models/trace/trace.h"
 
 /* A work request, in the order of posting on its QP. */
 struct ref_wr {

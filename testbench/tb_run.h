@@ -12,11 +12,11 @@
 #ifndef TESTBENCH_TB_RUN_H
 #define TESTBENCH_TB_RUN_H
 
-#include "models/capture.h"
-#include "models/expect.h"
-#include "models/report.h"
+#include "models/run/capture.h"
+#include "models/run/expect.h"
+#include "models/run/report.h"
 #include "models/rnic.h"
-#include "models/scenario.h"
+#include "models/run/scenario.h"
 #include "sim/checker.h"
 #include "sim/command.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/capture.h"
+#include "models/run/capture.h"
 #include "models/encap.h"
 #include "testbench/pcapng_in.h"
 #include "testbench/pkt_util.h"

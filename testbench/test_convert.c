@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "sim/record.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"

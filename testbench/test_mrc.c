@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "models/ctx_cache.h"
-#include "models/mrc.h"
+#include "models/run/mrc.h"
 #include "models/mtt.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_mtt.h"
@@ -259,9 +259,10 @@ static char *whole_run(unsigned ways, struct mrc **m, double ratio[2])
 	char *summary;
 
 	snprintf(set, sizeof(set), "qpc_cache.ways=%u", ways);
-	CU_ASSERT_FATAL(
-		tb_run_open(&t, &(struct tb_run_how){ .trace = write_trace(),
-						      .sets = SETS("qpc_cache.sets=1", "qpc_cache.max_misses=1", "qpc_cache.queue=1", set) }));
+	CU_ASSERT_FATAL(tb_run_open(
+		&t, &(struct tb_run_how){ .trace = write_trace(),
+					  .sets = SETS("qpc_cache.sets=1", "qpc_cache.max_misses=1",
+						       "qpc_cache.queue=1", set) }));
 	if (m)
 		*m = mrc_open(&t.r.sim);
 	CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "models/commands.h"
+#include "models/run/commands.h"
 #include "models/aeth.h"
 #include "models/icrc.h"
 #include "models/psn.h"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/commands.h"
-#include "models/oplog_csv.h"
+#include "models/run/commands.h"
+#include "models/run/oplog_csv.h"
 #include "testbench/gen_trace.h"
 #include "testbench/tb_file.h"
 

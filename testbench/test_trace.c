@@ -13,7 +13,7 @@
 
 #include "models/msg.h"
 #include "models/nic.h"
-#include "models/trace_reader.h"
+#include "models/trace/trace_reader.h"
 #include "sim/rng.h"
 #include "testbench/tb_file.h"
 

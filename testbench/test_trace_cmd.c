@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "testbench/tb_file.h"
 
 static int run(struct err *e, int argc, const char *const *argv)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "sim/rng.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"

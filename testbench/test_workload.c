@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "models/expect.h"
+#include "models/run/expect.h"
 #include "models/wqe.h"
 #include "models/workload.h"
 #include "testbench/tb_system.h"

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "models/trace.h"
-#include "models/trace_convert.h"
+#include "models/trace/trace.h"
+#include "models/trace/trace_convert.h"
 #include "testbench/fuzz/fuzz.h"
 
 #define MAX_BYTES (64u << 10)

@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "models/encap.h"
-#include "models/expect.h"
+#include "models/run/expect.h"
 #include "models/msg.h"
 #include "models/rnic.h"
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "models/vcrc.h"
 #include "sim/pool.h"
 #include "testbench/fuzz/fuzz.h"

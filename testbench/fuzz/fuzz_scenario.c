@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "models/scenario.h"
-#include "models/trace.h"
+#include "models/run/scenario.h"
+#include "models/trace/trace.h"
 #include "testbench/fuzz/fuzz.h"
 
 #define MAX_BYTES (16u << 10)

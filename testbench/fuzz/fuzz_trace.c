@@ -2,7 +2,7 @@
 /*
  * fuzz_trace.c - any bytes as a trace
  */
-#include "models/trace.h"
+#include "models/trace/trace.h"
 #include "sim/config.h"
 #include "testbench/fuzz/fuzz.h"
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calibrate.h - published numbers of RDMA NICs, and the benchmarks that simulate them
+ *
+ * A row is a number that somebody published, the benchmark whose result it should be (as `rnicsim
+ * perf` takes it, so that anybody can run it alone), and how far off it may be. Nothing of a row
+ * sets what decides its number: that is the profile's business.
+ */
+#ifndef MODELS_PERF_CALIBRATE_H
+#define MODELS_PERF_CALIBRATE_H
+
+#include "models/run/commands.h"
+#include "models/perf/perf.h"
+
+/* What of a benchmark is compared. */
+enum calibrate_value {
+	VALUE_US,    /* typical latency */
+	VALUE_GBPS,  /* goodput */
+	VALUE_LINE,  /* what the line carries, headers and gaps included, in Gb/s */
+	VALUE_MOPS,  /* messages a second */
+	VALUE_SHARE, /* message rate as a share of that of 'versus' */
+	VALUE_PAUSE, /* percent of the time for which NIC 0 has its peer pause */
+	CALIBRATE_VALUES
+};
+
+enum calibrate_band {
+	BAND_WITHIN,   /* so many percent of the published number, either way */
+	BAND_AT_LEAST, /* that or more; so many percent less will do */
+	BAND_AT_MOST
+};
+
+struct calibrate_row {
+	const char *profile;
+	const char *what, *unit;
+	double published;
+	enum calibrate_band band;
+	double percent;
+	enum calibrate_value value;
+	const char *perf;   /* arguments of `rnicsim perf`, without --nic */
+	const char *versus; /* VALUE_SHARE: the same of what it is compared with */
+	const char *source;
+};
+
+extern const struct calibrate_row calibrate_rows[];
+extern const uint32_t calibrate_n_rows;
+
+/* A row, simulated. */
+struct calibrate_result {
+	double simulated;
+	double error_percent; /* of the published number */
+	bool is_met;
+};
+
+/*
+ * Simulate a row: EXIT_OK, whether it is met or not; else the benchmark failed, with 'e' set where
+ * it was a mistake.
+ */
+int calibrate_run(const struct calibrate_row *row, struct calibrate_result *r, struct err *e);
+
+/* Whether 'simulated' lies in the row's band. */
+void calibrate_judge(const struct calibrate_row *row, double simulated, struct calibrate_result *r);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perf_run.c - a benchmark's trace, replayed; and when each of its requests was posted and completed
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "models/perf/perf.h"
+#include "models/rnic.h"
+#include "models/run/run_report.h"
+#include "sim/outfile.h"
+
+#define PATH_LEN 4096u
+#define STALL_PS (100 * PS_PER_S) /* nothing gets done for so long: stuck */
+
+/* Takes the rows of the op log. */
+struct perf_sink {
+	struct oplog_sink sink;
+	struct perf_result *r;
+};
+
+/* One run. */
+struct perf_run {
+	const struct perf_spec *s;
+	struct config cfg;
+	char *text;
+	size_t len;
+	struct trace *trace;
+	struct rnic r;
+	bool is_built;
+	struct perf_sink sink;
+	struct run_report *report;
+};
+
+static void take(struct oplog_sink *sink, const struct op_row *row)
+{
+	struct perf_result *r = ((struct perf_sink *)sink)->r;
+	struct perf_times *t = &r->times[row->host];
+
+	if (row->status != WC_SUCCESS && r->errors++ == 0)
+		r->status = row->status;
+	if (row->is_recv || row->status != WC_SUCCESS || t->n == t->cap)
+		return;
+	t->post_ps[t->n] = row->t_ps[OP_POST];
+	t->poll_ps[t->n++] = row->t_ps[OP_POLL];
+}
+
+/* ---- set-up ---- */
+
+static bool configure(struct perf_run *u, struct err *e)
+{
+	char set[PATH_LEN];
+
+	snprintf(set, sizeof(set), "nic.profile=%.4000s", u->s->nic);
+	if (!config_set_as(&u->cfg, "--nic", set, e))
+		return false;
+	snprintf(set, sizeof(set), "workload.cores=%" PRIu64, u->s->threads);
+	if (u->s->threads > 1 && !config_set_as(&u->cfg, "--threads", set, e))
+		return false;
+	for (uint32_t i = 0; i < u->s->n_sets; i++)
+		if (!config_set(&u->cfg, u->s->sets[i], e))
+			return false;
+	return true;
+}
+
+static bool write_file(const char *dir, const char *name, const char *text, struct err *e)
+{
+	char path[PATH_LEN];
+	struct outfile o;
+
+	snprintf(path, sizeof(path), "%.3000s/%s", dir, name);
+	if (!outfile_open(&o, path, e))
+		return false;
+	fputs(text, o.f);
+	return outfile_commit(&o, e);
+}
+
+/* The scenario with which `rnicsim run` repeats it. */
+static bool write_scenario(const struct perf_spec *s, struct err *e)
+{
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	bool ok;
+
+	fprintf(f, "; the benchmark again: rnicsim run perf.ini");
+	for (uint32_t i = 0; i < s->n_sets; i++)
+		fprintf(f, " --set %s", s->sets[i]);
+	fprintf(f,
+		"\n\n[scenario]\ntrace = perf.trace\nseed = %" PRIu64 "\n\n[nic]\nprofile = %s\n",
+		s->seed, s->nic);
+	if (s->threads > 1)
+		fprintf(f, "\n[workload]\ncores = %" PRIu64 "\n", s->threads);
+	fclose(f);
+	ok = write_file(s->dir, "perf.ini", text, e);
+	free(text);
+	return ok;
+}
+
+static bool write_inputs(struct perf_run *u, struct err *e)
+{
+	return !u->s->dir || (outfile_make_dir(u->s->dir, "--out", e) && write_scenario(u->s, e) &&
+			      write_file(u->s->dir, "perf.trace", u->text, e));
+}
+
+static bool build(struct perf_run *u, struct err *e)
+{
+	FILE *f = open_memstream(&u->text, &u->len);
+
+	perf_trace_write(u->s, f);
+	fclose(f);
+	if (!configure(u, e) || !write_inputs(u, e))
+		return false;
+	u->trace = trace_open_text("the benchmark's trace", u->text, u->len, e);
+	if (!u->trace)
+		return false;
+	u->is_built = true;
+	if (!rnic_build(&u->r, &u->cfg, u->trace, u->s->seed, e))
+		return false;
+	u->r.stall_ps = STALL_PS;
+	u->sink.sink.take = take;
+	oplog_attach(u->r.system->oplog, &u->sink.sink);
+	u->report = run_report_open(&u->r, u->s->dir, NULL, e);
+	return u->report && netlist_finish(&u->r.sim, e);
+}
+
+static void init_result(const struct perf_spec *s, struct perf_result *r)
+{
+	*r = (struct perf_result){ 0 };
+	for (unsigned h = 0; h < 2; h++) {
+		struct perf_times *t = &r->times[h];
+
+		t->cap = s->iters * s->qps;
+		t->post_ps = x_calloc(t->cap, sizeof(*t->post_ps));
+		t->poll_ps = x_calloc(t->cap, sizeof(*t->poll_ps));
+	}
+	r->ends = x_calloc(2 * s->qps, sizeof(*r->ends));
+}
+
+void perf_result_release(struct perf_result *r)
+{
+	for (unsigned h = 0; h < 2; h++) {
+		free(r->times[h].post_ps);
+		free(r->times[h].poll_ps);
+	}
+	free(r->ends);
+	*r = (struct perf_result){ 0 };
+}
+
+/* ---- the end ---- */
+
+static void describe_ends(const struct perf_run *u, struct perf_result *r)
+{
+	const struct perf_spec *s = u->s;
+	const struct trace *t = u->trace;
+
+	r->is_ethernet = !port_is_ib(&u->r.system->hosts[0].nic->addr);
+	for (unsigned h = 0; h < 2; h++) {
+		const struct host *host = &u->r.system->hosts[h];
+		const struct verbs_mr *mr = &u->r.system->mrs[h];
+
+		for (uint64_t i = 0; i < s->qps; i++) {
+			struct perf_end *x = &r->ends[h * s->qps + i];
+			const struct trace_qp *q = &t->qps[h * s->qps + i];
+
+			x->qpn = host->nic->qp[u->r.system->qps[h * s->qps + i].qpi].qpn;
+			x->psn = q->psn;
+			x->rkey = mr->rkey;
+			x->va = mr->va + i * PAGE_4K;
+			x->lid = t->hosts[h].lid;
+			memcpy(x->gid, t->hosts[h].gid, sizeof(x->gid));
+		}
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int finish(struct perf_run *u, struct perf_result *r, struct perf_stat *stats,
+		  uint32_t n_stats, struct err *e)
+{
+	const struct perf_spec *s = u->s;
+	struct scenario sc = { .seed = s->seed, .trace = "perf.trace" };
+	uint64_t want = s->iters * s->qps,
+		 both = s->is_bidir ||
+			(s->is_lat && s->verb != PERF_READ && s->verb != PERF_ATOMIC);
+	bool held;
+
+	if (u->r.system->err.is_set) {
+		*e = u->r.system->err;
+		return EXIT_BAD_INPUT;
+	}
+	if (!run_report_finish(u->report, &sc, &held, e))
+		return EXIT_BAD_INPUT;
+	describe_ends(u, r);
+	for (uint32_t i = 0; i < n_stats; i++) {
+		const struct block *b = netlist_find(&u->r.sim, stats[i].block);
+
+		stats[i].value =
+			field_get(b, field_find(b->cls->fields, FIELD_STAT, stats[i].name));
+	}
+	for (unsigned h = 0; h < 2; h++) {
+		qsort(r->times[h].post_ps, r->times[h].n, sizeof(uint64_t), by_value);
+		qsort(r->times[h].poll_ps, r->times[h].n, sizeof(uint64_t), by_value);
+	}
+	if (r->errors)
+		return EXIT_EXPECT;
+	if (r->times[0].n < want || (both && r->times[1].n < want))
+		return EXIT_STALLED;
+	return EXIT_OK;
+}
+
+int perf_measure_stats(const struct perf_spec *s, struct perf_result *r, struct perf_stat *stats,
+		       uint32_t n_stats, struct err *e)
+{
+	struct perf_run u = { .s = s };
+	struct timespec t0, t1;
+	int status = EXIT_BAD_INPUT;
+
+	init_result(s, r);
+	u.sink.r = r;
+	config_init(&u.cfg);
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	if (build(&u, e)) {
+		rnic_run(&u.r);
+		status = finish(&u, r, stats, n_stats, e);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	r->wall_s = (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9;
+	run_report_close(u.report);
+	if (u.is_built)
+		rnic_destroy(&u.r);
+	if (u.trace)
+		trace_close(u.trace);
+	free(u.text);
+	config_destroy(&u.cfg);
+	return status;
+}
+
+int perf_measure(const struct perf_spec *s, struct perf_result *r, struct err *e)
+{
+	return perf_measure_stats(s, r, NULL, 0, e);
+}

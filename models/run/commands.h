@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * commands.h - the commands that the models bring: struct command's run functions
+ */
+#ifndef MODELS_RUN_COMMANDS_H
+#define MODELS_RUN_COMMANDS_H
+
+#include "models/trace/trace.h"
+#include "sim/command.h"
+
+int cmd_run(int argc, char **argv, struct err *e);
+int cmd_perf(int argc, char **argv, struct err *e);
+int cmd_pcie_bench(int argc, char **argv, struct err *e);
+int cmd_calibrate(int argc, char **argv, struct err *e);
+
+#endif
