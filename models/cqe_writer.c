@@ -4,9 +4,10 @@
  *
  * Modelled: 64 B CQEs in the mlx5 shape (rdma-core mlx5dv.h, mlx5_cqe64 and mlx5_err_cqe;
  * big-endian), the owner bit, and overflow: the consumer index is known as of the last read of the
- * CQ's doorbell record, which is read again when the ring seems full; everything waits for that
- * read. A CQE that finds the ring full even so is lost and counted, and its QP goes to Error. Contexts
- * of CQs and the turns of requester and responder: cqe_context.c. Compressed completions:
+ * CQ's doorbell record, which is read again when the ring seems full; the completions of that CQ wait
+ * for the read, those of others go on. A CQE that finds the ring full even so is lost and counted, and
+ * its QP goes to Error. What completions wait for, and the turns of requester and responder:
+ * cqe_context.c. Compressed completions:
  * cqe_compress.c. Events: cqe_event.c. One write a cycle.
  */
 #include "models/cqe_writer.h"
@@ -19,8 +20,10 @@ static const char *const mini_formats[] = { "hash", "csum", "csum_stridx", NULL 
 #define T struct cqe_writer
 static const struct field cqe_writer_fields[] = {
 	PARAM(T, buffers, 32, 2, 4096, "CQE", "CQEs between here and host memory", "declared"),
-	PARAM(T, ahead, 16, 1, 256, "CQE", "completions taken, whose CQ's context may be missing",
+	PARAM(T, ahead, 16, 1, 256, "CQE",
+	      "completions taken, which may wait for their CQ's context or doorbell record",
 	      "declared"),
+	PARAM(T, records, 8, 1, 256, "CQ", "doorbell records being read at a time", "declared"),
 	PARAM_BOOL(
 		T, compress, 0, "write completions of a CQ that are alike as one block",
 		"documented: off unless asked for, mlx5dv_create_cq(3), MLX5DV_CQ_INIT_ATTR_MASK_COMPRESSED_CQE"),
@@ -53,7 +56,7 @@ static const struct field cqe_writer_fields[] = {
 	STAT(T, arms, "db", "doorbells of CQs"),
 	STAT(T, events, "EQE", "completion events"),
 	STAT(T, async_events, "EQE", "events of other kinds"),
-	SIGNAL(T, dbr_busy, 1, "a doorbell record is being read"),
+	SIGNAL(T, n_asked, 9, "doorbell records being read"),
 	FIELDS_END
 };
 #undef T
@@ -117,19 +120,32 @@ void cqe_write(struct cqe_writer *w, const struct cqe_req *r, uint64_t cyc)
 /* Read the doorbell record of CQ 'cqi' anew. */
 static void read_dbr(struct cqe_writer *w, uint32_t cqi)
 {
-	const struct nic *nic = w->b.env;
+	struct cq_state *q = &w->cq[cqi];
 
-	w->dbr_buf = pool_alloc(w->pool);
-	w->dbr_cqi = cqi;
-	w->dbr_busy = true;
+	q->dbr_buf = pool_alloc(w->pool);
+	w->n_asked++;
 	w->dbr_reads++;
-	dma_req_push(w->dma_req, &(struct dma_req){ .addr = nic->cq[cqi].dbr_pa,
+	dma_req_push(w->dma_req, &(struct dma_req){ .addr = cqe_nic(w)->cq[cqi].dbr_pa,
 						    .key = KEY_PHYS,
 						    .len = DBR_BYTES,
-						    .buf = w->dbr_buf,
-						    .tag = CQE_TAG_DBR,
+						    .buf = q->dbr_buf,
+						    .tag = CQE_TAG_DBR + cqi,
 						    .cls = DMA_DBR,
 						    .op = OP_NONE });
+}
+
+static void take_dbr(struct cqe_writer *w, uint32_t cqi)
+{
+	struct cq_state *q = &w->cq[cqi];
+	uint32_t ci = (uint32_t)hdr_get(buf_data(w->b.sim, q->dbr_buf), 0, 32);
+
+	/* the latest index with these 24 bits that is not ahead of the producer */
+	q->ci = q->pi - ((q->pi - ci) & CI_MASK);
+	buf_unref(&w->b, q->dbr_buf);
+	q->dbr_buf = BUF_NONE;
+	q->is_dbr_fresh = true;
+	w->n_asked--;
+	cqe_context_unblock(w, cqi);
 }
 
 static void take_dma_rsp(struct cqe_writer *w)
@@ -138,16 +154,8 @@ static void take_dma_rsp(struct cqe_writer *w)
 
 	if (!r)
 		return;
-	if (r->tag == CQE_TAG_DBR) {
-		const uint8_t *dbr = buf_data(w->b.sim, w->dbr_buf);
-		uint32_t pi = w->cq[w->dbr_cqi].pi;
-
-		/* the latest index with these 24 bits that is not ahead of the producer */
-		w->cq[w->dbr_cqi].ci = pi - ((pi - (uint32_t)hdr_get(dbr, 0, 32)) & CI_MASK);
-		buf_unref(&w->b, w->dbr_buf);
-		w->dbr_busy = false;
-		w->dbr_fresh = true;
-	}
+	if (r->tag >= CQE_TAG_DBR)
+		take_dbr(w, r->tag - CQE_TAG_DBR);
 	chan_pop(w->dma_rsp);
 }
 
@@ -155,7 +163,7 @@ static void take_dma_rsp(struct cqe_writer *w)
 static bool has_more(const struct cqe_writer *w)
 {
 	return cqe_event_is_due(w) || w->moderated.n || w->n_open || cqe_context_has_more(w) ||
-	       (!w->dbr_busy && cqe_context_ready(w));
+	       cqe_context_has_ready(w);
 }
 
 /* Events go first: they speak of CQEs that are written. */
@@ -212,23 +220,35 @@ static bool take_cqe(struct cqe_writer *w, const struct cqe_req *r, uint64_t *ne
 	return true;
 }
 
-/* Before a CQE is given up as lost, or written to an entry that is not known to be free. */
-static uint64_t ask_for_room(struct cqe_writer *w, uint32_t cqi, uint64_t next)
+/*
+ * Before a CQE is given up as lost, or written to an entry that is not known to be free: it and those
+ * of its CQ that come wait for the doorbell record. False when that cannot be asked for now.
+ */
+static bool ask_for_room(struct cqe_writer *w, uint32_t cqi)
 {
-	if (!chan_can_push(w->dma_req))
-		return min_u64(next, chan_stall(w->dma_req));
-	if (!pool_can_alloc(w->pool))
-		return min_u64(next, pool_stall(w->pool));
+	if (w->n_asked == w->records) /* the next that comes wakes the block */
+		return false;
+	if (!chan_can_push(w->dma_req)) {
+		chan_stall(w->dma_req);
+		return false;
+	}
+	if (!pool_can_alloc(w->pool)) {
+		pool_stall(w->pool);
+		return false;
+	}
 	read_dbr(w, cqi);
-	return next;
+	cqe_context_block(w);
+	return true;
 }
 
 /* The CQ is full: the CQE is lost, and its QP goes to Error. False when that cannot be told now. */
 static bool lose_cqe(struct cqe_writer *w, const struct cqe_req *r)
 {
 	if (!w->has_failed[r->qpi]) {
-		if (!chan_can_push(w->error))
+		if (!chan_can_push(w->error)) {
+			chan_stall(w->error);
 			return false;
+		}
 		qp_cmd_push(w->error, &(struct qp_cmd){ .qpi = r->qpi, .state = QPS_ERR });
 		w->has_failed[r->qpi] = true;
 	}
@@ -237,10 +257,27 @@ static bool lose_cqe(struct cqe_writer *w, const struct cqe_req *r)
 	return true;
 }
 
+/* Go on with one completion: write it, lose it, or ask for its CQ's doorbell record. */
+static uint64_t complete(struct cqe_writer *w, uint64_t next)
+{
+	const struct cqe_req *r = cqe_context_ready(w);
+
+	if (!r)
+		return cqe_context_has_ready(w) ? w->b.cycle + 1 : next; /* one waits now */
+	if (is_full(w, r->cqi) && !w->cq[r->cqi].is_dbr_fresh) {
+		if (!ask_for_room(w, r->cqi))
+			return next;
+	} else {
+		if (is_full(w, r->cqi) ? !lose_cqe(w, r) : !take_cqe(w, r, &next))
+			return next;
+		cqe_context_drop(w);
+	}
+	return has_more(w) ? w->b.cycle + 1 : next;
+}
+
 static uint64_t cqe_writer_step(struct block *b)
 {
 	struct cqe_writer *w = (struct cqe_writer *)b;
-	const struct cqe_req *r;
 	uint64_t next;
 
 	take_dma_rsp(w);
@@ -257,21 +294,7 @@ static uint64_t cqe_writer_step(struct block *b)
 			return min_u64(next, write_block(w));
 		next = min_u64(next, due);
 	}
-	r = w->dbr_busy ? NULL : cqe_context_ready(w);
-	if (!r)
-		return next;
-	if (!is_full(w, r->cqi)) {
-		if (!take_cqe(w, r, &next))
-			return next;
-	} else if (w->dbr_fresh) {
-		if (!lose_cqe(w, r))
-			return min_u64(next, chan_stall(w->error));
-	} else {
-		return ask_for_room(w, r->cqi, next);
-	}
-	w->dbr_fresh = false;
-	cqe_context_drop(w);
-	return has_more(w) ? b->cycle + 1 : next;
+	return complete(w, next);
 }
 
 static void cqe_writer_build(struct block *b)
@@ -298,9 +321,6 @@ static void cqe_writer_reset(struct block *b)
 	cqe_event_reset(w);
 	cqe_compress_reset(w);
 	memset(w->has_failed, 0, nic->n_qp * sizeof(*w->has_failed));
-	w->dbr_busy = w->dbr_fresh = false;
-	w->dbr_buf = BUF_NONE;
-	w->dbr_cqi = CQI_NONE;
 }
 
 const struct block_class cqe_writer_class = {

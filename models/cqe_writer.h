@@ -16,17 +16,20 @@
 #define CQE_BYTES 64u
 #define CI_MASK 0xffffffu /* consumer indices of the program have 24 bits */
 
-enum { CQE_TAG_CQE, CQE_TAG_DBR, CQE_TAG_EVENT };
+enum { CQE_TAG_CQE, CQE_TAG_EVENT, CQE_TAG_DBR }; /* CQE_TAG_DBR + CQ */
 enum cq_armed { CQ_UNARMED, CQ_ARMED, CQ_ARMED_SOLICITED };
 
 struct cq_state {
-	uint32_t pi, ci;    /* CQEs written; consumer index last read */
-	uint32_t solicited; /* behind the last CQE that is solicited or an error */
-	uint32_t from;      /* armed: an event is due for CQEs from here on */
-	uint64_t due_ps;    /* moderated: the event waits until then */
-	uint32_t session;   /* its open one, index + 1; 0 = none */
-	uint8_t armed;      /* enum cq_armed */
-	uint64_t lost;      /* CQEs that found no room */
+	uint32_t pi, ci;        /* CQEs written; consumer index last read */
+	uint32_t solicited;     /* behind the last CQE that is solicited or an error */
+	uint32_t from;          /* armed: an event is due for CQEs from here on */
+	uint64_t due_ps;        /* moderated: the event waits until then */
+	uint32_t session;       /* its open one, index + 1; 0 = none */
+	uint8_t armed;          /* enum cq_armed */
+	uint64_t lost;          /* CQEs that found no room */
+	struct qp_list blocked; /* completions that wait for its doorbell record */
+	uint32_t dbr_buf;       /* it is being read into; BUF_NONE = it is not */
+	bool is_dbr_fresh;      /* it was read for the first of these */
 };
 
 /* Completions that wait to be written as one block. */
@@ -40,7 +43,7 @@ struct cqe_session {
 struct cqe_writer {
 	struct block b;
 	/* parameters */
-	uint32_t buffers, ahead, compress_max, compress_sessions;
+	uint32_t buffers, ahead, records, compress_max, compress_sessions;
 	uint64_t compress_time;
 	uint8_t mini_format;
 	bool compress;
@@ -50,13 +53,14 @@ struct cqe_writer {
 	struct pool *pool;
 	struct cq_state *cq;
 	bool *has_failed; /* by QP: its requester was told of a lost completion */
-	/* completions that wait for their CQ's context, the first n_ready no longer */
-	struct cqe_req *waiting; /* ring of 'ahead' */
-	uint32_t first, n_waiting, n_ready;
-	bool turn_rsp; /* the responder goes first when both have something */
-	/* a doorbell record is being read; has been read for the CQE that waits */
-	bool dbr_busy, dbr_fresh;
-	uint32_t dbr_buf, dbr_cqi;
+	/* completions: 'ahead' of them, each on one list */
+	struct cqe_req *waiting;
+	struct qp_list free, asked, ready; /* wait for their CQ's context; do not */
+	struct qp_list
+		retry; /* CQs whose doorbell record came, with completions that are blocked */
+	uint32_t *waiting_links, *retry_links;
+	uint32_t n_asked; /* doorbell records being read */
+	bool turn_rsp;    /* the responder goes first when both have something */
 	/* compression */
 	struct cqe_session *session;
 	uint64_t compress_cyc;
@@ -87,12 +91,20 @@ void cqe_context_reset(struct cqe_writer *w);
 /* Take a completion and ask for its CQ's context; take an answer. Returns when to go on. */
 uint64_t cqe_context_step(struct cqe_writer *w);
 
-/* A completion can be taken in the next cycle. */
+/* A completion can be taken in the next cycle; there is one to go on with. */
 bool cqe_context_has_more(const struct cqe_writer *w);
+bool cqe_context_has_ready(const struct cqe_writer *w);
 
-/* The oldest completion, once its context is there, or NULL; it was written or lost. */
-const struct cqe_req *cqe_context_ready(const struct cqe_writer *w);
+/* The completion to go on with: its context is there, and none of its CQ is before it. NULL: none. */
+const struct cqe_req *cqe_context_ready(struct cqe_writer *w);
+
+/* That one was written or lost; it waits for its CQ's doorbell record, which is being read; the record came. */
 void cqe_context_drop(struct cqe_writer *w);
+void cqe_context_block(struct cqe_writer *w);
+void cqe_context_unblock(struct cqe_writer *w, uint32_t cqi);
+
+/* ---- cqe_writer.c ---- */
+
 /* The 64 bytes of a completion that came in cycle 'cyc', for the CQ's next entry. */
 void cqe_build(const struct cqe_writer *w, const struct cqe_req *r, uint64_t cyc, uint8_t *cqe);
 

@@ -10,214 +10,25 @@
 
 #include "models/cqe_compress.h"
 #include "models/hdr.h"
-#include "models/msg.h"
-#include "models/nic.h"
-#include "testbench/tb.h"
-#include "testbench/tb_dma.h"
+#include "testbench/tb_cqe.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_judge.h"
 
-extern const struct block_class cqe_writer_class;
-
-#define N_CQ 2u
-#define N_QP 3u
-#define MAX_DEPTH 64u
-#define RING_PA(cq) (0x10000ull + 0x1000ull * (cq))
-#define DBR_PA(cq) (0x100ull + 8ull * (cq))
-#define CQES 600u
-
-/* A completion as the program has it. */
-struct seen {
-	uint8_t opcode, syndrome, wqe_opcode;
-	bool solicited;
-	uint32_t counter, byte_cnt, imm, qpn;
-};
-
-/* What is done wrong on purpose. */
-enum fault { FAULT_NONE, FAULT_MINI, FAULT_OWNERS, FAULT_ARRAY };
-
-struct bench {
-	struct nic nic;
-	struct qp_attr qp[N_QP];
-	struct cq_attr cq[N_CQ];
-	struct srq_attr srq;
-	struct tb t;
-	struct tb_port *req, *rsp, *dma_rsp, *dma_req;
-	uint32_t depth;
-	uint8_t ring[N_CQ][MAX_DEPTH * 64];
-	bool is_new[N_CQ][MAX_DEPTH]; /* written since it was last given back */
-	uint32_t ci[N_CQ], seen_ci[N_CQ], lag;
-	bool reaps;
-	uint32_t n_seen[N_CQ], n_blocks, n_stale, n_errors_in_blocks;
-	struct seen seen[N_CQ][CQES]; /* no padding: compared as bytes */
-	enum fault fault;
-};
-
-/* ---- the program ---- */
-
-static uint8_t *entry(struct bench *e, uint32_t cq, uint32_t at)
-{
-	return &e->ring[cq][at % e->depth * 64];
-}
-
-static void take(struct bench *e, uint32_t cq, const uint8_t *c)
-{
-	bool is_error = c[63] >> 4 == CQE_REQ_ERR || c[63] >> 4 == CQE_RESP_ERR;
-
-	if (e->n_seen[cq] == CQES)
-		return;
-	e->seen[cq][e->n_seen[cq]++] =
-		(struct seen){ .opcode = c[63] >> 4,
-			       .syndrome = is_error ? c[55] : 0, /* else of the time stamp */
-			       .wqe_opcode = c[56],
-			       .solicited = c[63] >> 1 & 1,
-			       .counter = (uint32_t)hdr_get(c, 60 * 8, 16),
-			       .byte_cnt = (uint32_t)hdr_get(c, 44 * 8, 32),
-			       .imm = (uint32_t)hdr_get(c, 36 * 8, 32),
-			       .qpn = (uint32_t)hdr_get(c, 57 * 8, 24) };
-}
-
-/* Completion 'k' under a title, as a CQE of its own. */
-static void take_mini(struct bench *e, uint32_t cq, uint32_t first, uint32_t k)
-{
-	const uint8_t *title = entry(e, cq, first);
-	uint32_t at = first + (k < 8 ? 1 : k / 8 * 8 + (e->fault == FAULT_ARRAY));
-	const uint8_t *mini = entry(e, cq, at) + (size_t)(k % 8) * 8;
-	uint8_t c[64];
-
-	memcpy(c, title, sizeof(c));
-	memcpy(c + 44, mini + 4, 4);
-	if (title[63] >> 4 == CQE_REQ) {
-		memcpy(c + 60, mini, 2);
-		c[56] = mini[2];
-	} else if (e->nic.mini_format == MINI_CSUM_STRIDX) {
-		memcpy(c + 60, mini + 2, 2);
-	} else {
-		uint16_t counter = (uint16_t)(hdr_get(title, 60 * 8, 16) + k);
-
-		c[60] = (uint8_t)(counter >> 8);
-		c[61] = (uint8_t)counter;
-	}
-	c[47] ^= e->fault == FAULT_MINI && k == 1;
-	e->n_stale += !e->is_new[cq][at % e->depth];
-	take(e, cq, c);
-}
-
-static void take_block(struct bench *e, uint32_t cq)
-{
-	uint32_t first = e->ci[cq];
-	uint32_t n = (uint32_t)hdr_get(entry(e, cq, first), 44 * 8, 32);
-	uint8_t opcode = entry(e, cq, first)[63] >> 4;
-
-	e->n_blocks++;
-	e->n_errors_in_blocks += opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR;
-	CU_ASSERT_FATAL(n >= 2 && n <= e->depth);
-	for (uint32_t k = 0; k < n; k++)
-		take_mini(e, cq, first, k);
-	for (uint32_t k = 0; k < n; k++, e->ci[cq]++)
-		if (e->fault != FAULT_OWNERS)
-			entry(e, cq, e->ci[cq])[63] = e->ci[cq] / e->depth & 1;
-}
-
-/* Take what is valid in the ring of a CQ, as poll_cq does. */
-static void reap(struct bench *e, uint32_t cq)
-{
-	for (;;) {
-		const uint8_t *c = entry(e, cq, e->ci[cq]);
-		uint32_t from = e->ci[cq];
-
-		if (c[63] >> 4 == CQE_INVALID || (c[63] & 1) != (e->ci[cq] / e->depth & 1) ||
-		    e->n_seen[cq] == CQES)
-			return;
-		if ((c[63] >> 2 & 3) == 3) {
-			take_block(e, cq);
-		} else {
-			e->n_stale += !e->is_new[cq][from % e->depth];
-			take(e, cq, c);
-			e->ci[cq]++;
-		}
-		for (; from < e->ci[cq]; from++)
-			e->is_new[cq][from % e->depth] = false;
-		if (e->ci[cq] - e->seen_ci[cq] >= e->lag)
-			e->seen_ci[cq] = e->ci[cq];
-	}
-}
-
-/* ---- the DMA engine and the memory ---- */
-
-static void serve(struct tb *t, struct tb_port *p, const void *msg)
-{
-	struct bench *e = p->arg;
-	const struct dma_req *r = msg;
-	uint8_t *buf = (uint8_t *)buf_data(&t->sim, r->buf) + r->off;
-
-	if (r->is_write) {
-		uint32_t cq = r->addr >= RING_PA(1), at = (uint32_t)(r->addr - RING_PA(cq));
-
-		CU_ASSERT_FATAL(r->len % 64 == 0 && at % 64 == 0 && at + r->len <= e->depth * 64);
-		memcpy(&e->ring[cq][at], buf, r->len);
-		for (uint32_t k = 0; k < r->len; k += 64)
-			e->is_new[cq][(at + k) / 64] = true;
-		buf_unref(&p->b, r->buf);
-		if (e->reaps)
-			reap(e, cq);
-	} else {
-		uint32_t cq = r->addr == DBR_PA(1);
-
-		memset(buf, 0, 8);
-		hdr_put(buf, 0, 32, e->seen_ci[cq] & 0xffffff);
-	}
-	tb_send_at(e->dma_rsp, p->b.cycle + 1, &(struct dma_rsp){ .tag = r->tag });
-}
-
-static void bench_start(struct bench *e, uint32_t depth, const char *const *sets)
-{
-	memset(e, 0, sizeof(*e));
-	e->depth = depth;
-	e->nic = (struct nic){
-		.qp = e->qp, .n_qp = N_QP, .cq = e->cq, .n_cq = N_CQ, .srq = &e->srq, .n_srq = 1
-	};
-	for (uint32_t i = 0; i < N_QP; i++)
-		e->qp[i] = (struct qp_attr){ .qpn = 0x40 + i, .srq = i == 2 ? 0 : SRQ_NONE };
-	for (uint32_t i = 0; i < N_CQ; i++) {
-		e->cq[i] = (struct cq_attr){
-			.cqn = i, .depth = depth, .pa = RING_PA(i), .dbr_pa = DBR_PA(i)
-		};
-		for (uint32_t k = 0; k < depth; k++)
-			e->ring[i][k * 64 + 63] = CQE_INVALID << 4;
-	}
-	e->reaps = true;
-	e->lag = 1;
-	tb_init(&e->t, &cqe_writer_class, &e->nic, sets);
-	e->req = tb_source(&e->t, "req");
-	e->rsp = tb_source(&e->t, "rsp");
-	tb_source(&e->t, "arm");
-	tb_source(&e->t, "async");
-	tb_sink(&e->t, "error");
-	tb_sink_react(&e->t, "cqc_req", tb_context_react, tb_source(&e->t, "cqc_rsp"));
-	e->dma_rsp = tb_source(&e->t, "dma_rsp");
-	e->dma_req = tb_sink_react(&e->t, "dma_req", serve, e);
-	tb_start(&e->t);
-}
-
-static void bench_end(struct bench *e)
-{
-	CU_ASSERT_EQUAL(e->t.sim.pools[0]->in_use, 0);
-	tb_end(&e->t);
-}
+#define CQES TB_CQE_MAX
 
 /* ---- random completions ---- */
 
 /* Runs of like completions, with errors, immediates and pauses between. */
-static void send_random(struct bench *e, uint64_t seed)
+static void send_random(struct tb_cqe_bench *e, uint64_t seed)
 {
 	struct rng r;
-	uint16_t counter[N_QP][2] = { { 0 } };
+	uint16_t counter[TB_CQE_QPS][2] = { { 0 } };
 	uint64_t at = 1;
 
 	rng_seed(&r, "test_cqe_compress", seed);
 	for (uint32_t i = 0; i < CQES;) {
-		uint32_t qp = (uint32_t)rng_below(&r, N_QP), is_recv = (uint32_t)rng_below(&r, 2);
+		uint32_t qp = (uint32_t)rng_below(&r, TB_CQE_QPS),
+			 is_recv = (uint32_t)rng_below(&r, 2);
 		uint32_t n = 1 + (uint32_t)rng_below(&r, rng_below(&r, 4) ? 6 : 40);
 		bool is_error = rng_below(&r, 12) == 0, is_imm = rng_below(&r, 4) == 0;
 		struct cqe_req c = { .qpi = qp,
@@ -262,9 +73,10 @@ static const char *const pairs[] = { "cqe_writer.compress=on", "cqe_writer.compr
 static const char *const stalled[] = { "cqe_writer.compress=on", "cqe_writer.stall_in=random",
 				       "cqe_writer.stall_out=long", "cqe_writer.buffers=2", NULL };
 
-static void run_random(struct bench *e, const struct how *h, enum fault fault, uint64_t seed)
+static void run_random(struct tb_cqe_bench *e, const struct how *h, enum tb_cqe_fault fault,
+		       uint64_t seed)
 {
-	bench_start(e, h->depth, h->sets);
+	tb_cqe_start(e, h->depth, h->sets);
 	e->lag = h->lag;
 	e->fault = fault;
 	send_random(e, seed);
@@ -272,10 +84,11 @@ static void run_random(struct bench *e, const struct how *h, enum fault fault, u
 }
 
 /* The first completion from number 'i' on that a port of a QP gave; n_seen when there is none. */
-static uint32_t next_of(const struct bench *e, uint32_t cq, uint32_t qp, bool is_recv, uint32_t i)
+static uint32_t next_of(const struct tb_cqe_bench *e, uint32_t cq, uint32_t qp, bool is_recv,
+			uint32_t i)
 {
 	for (; i < e->n_seen[cq]; i++) {
-		const struct seen *s = &e->seen[cq][i];
+		const struct tb_cqe_seen *s = &e->seen[cq][i];
 
 		if (s->qpn == 0x40 + qp &&
 		    is_recv == (s->opcode != CQE_REQ && s->opcode != CQE_REQ_ERR))
@@ -284,13 +97,14 @@ static uint32_t next_of(const struct bench *e, uint32_t cq, uint32_t qp, bool is
 	return i;
 }
 
-static bool is_same_stream(const struct bench *a, const struct bench *b, uint32_t qp, bool is_recv)
+static bool is_same_stream(const struct tb_cqe_bench *a, const struct tb_cqe_bench *b, uint32_t qp,
+			   bool is_recv)
 {
 	uint32_t cq = qp & 1;
 	uint32_t i = next_of(a, cq, qp, is_recv, 0), k = next_of(b, cq, qp, is_recv, 0);
 
 	while (i < a->n_seen[cq] && k < b->n_seen[cq]) {
-		if (memcmp(&a->seen[cq][i], &b->seen[cq][k], sizeof(struct seen)) != 0)
+		if (memcmp(&a->seen[cq][i], &b->seen[cq][k], sizeof(struct tb_cqe_seen)) != 0)
 			return false;
 		i = next_of(a, cq, qp, is_recv, i + 1);
 		k = next_of(b, cq, qp, is_recv, k + 1);
@@ -299,15 +113,15 @@ static bool is_same_stream(const struct bench *a, const struct bench *b, uint32_
 }
 
 /* Each port of each QP gave the same completions in the same order; the two ports may take turns differently. */
-static bool is_same(const struct bench *a, const struct bench *b)
+static bool is_same(const struct tb_cqe_bench *a, const struct tb_cqe_bench *b)
 {
-	for (uint32_t qp = 0; qp < N_QP; qp++)
+	for (uint32_t qp = 0; qp < TB_CQE_QPS; qp++)
 		if (!is_same_stream(a, b, qp, false) || !is_same_stream(a, b, qp, true))
 			return false;
 	return true;
 }
 
-static struct bench plain, packed;
+static struct tb_cqe_bench plain, packed;
 
 static void compressed_completions_are_those_written_alone(void)
 {
@@ -315,14 +129,15 @@ static void compressed_completions_are_those_written_alone(void)
 
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
-			for (uint32_t depth = 2; depth <= MAX_DEPTH; depth *= depth == 2 ? 4 : 8) {
+			for (uint32_t depth = 2; depth <= TB_CQE_MAX_DEPTH;
+			     depth *= depth == 2 ? 4 : 8) {
 				struct how h = { .depth = depth,
 						 .lag = 1 + (uint32_t)(seed % depth),
 						 .sets = off };
 
-				run_random(&plain, &h, FAULT_NONE, seed);
+				run_random(&plain, &h, TB_CQE_FAULT_NONE, seed);
 				h.sets = sets[i];
-				run_random(&packed, &h, FAULT_NONE, seed);
+				run_random(&packed, &h, TB_CQE_FAULT_NONE, seed);
 				CU_ASSERT(plain.n_seen[0] + plain.n_seen[1] == CQES);
 				CU_ASSERT(is_same(&plain, &packed));
 				CU_ASSERT(packed.n_stale == 0 && packed.n_errors_in_blocks == 0);
@@ -332,8 +147,8 @@ static void compressed_completions_are_those_written_alone(void)
 				CU_ASSERT_EQUAL(tb_stat(&packed.t, "overflows"), 0);
 				CU_ASSERT_EQUAL(tb_stat(&plain.t, "cqe_b"), CQES * 64);
 				CU_ASSERT(tb_stat(&packed.t, "cqe_b") <= CQES * 64);
-				bench_end(&packed);
-				bench_end(&plain);
+				tb_cqe_end(&packed);
+				tb_cqe_end(&plain);
 			}
 		}
 	}
@@ -342,22 +157,23 @@ static void compressed_completions_are_those_written_alone(void)
 /* A reader of wrong bytes, or one that leaves stale entries behind, is noticed. */
 static void compressed_completions_taken_wrongly_are_noticed(void)
 {
-	static const enum fault faults[] = { FAULT_MINI, FAULT_OWNERS, FAULT_ARRAY };
-	struct how h = { .depth = MAX_DEPTH, .lag = 1, .sets = off };
+	static const enum tb_cqe_fault faults[] = { TB_CQE_FAULT_MINI, TB_CQE_FAULT_OWNERS,
+						    TB_CQE_FAULT_ARRAY };
+	struct how h = { .depth = TB_CQE_MAX_DEPTH, .lag = 1, .sets = off };
 
-	run_random(&plain, &h, FAULT_NONE, 3);
+	run_random(&plain, &h, TB_CQE_FAULT_NONE, 3);
 	h.sets = on;
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++) {
 		run_random(&packed, &h, faults[i], 3);
 		CU_ASSERT_FALSE(is_same(&plain, &packed) && packed.n_stale == 0);
-		bench_end(&packed);
+		tb_cqe_end(&packed);
 	}
-	bench_end(&plain);
+	tb_cqe_end(&plain);
 }
 
 /* ---- one block ---- */
 
-static void send_writes(struct bench *e, uint32_t n)
+static void send_writes(struct tb_cqe_bench *e, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		tb_send(e->req, &(struct cqe_req){ .wqe_counter = (uint16_t)i,
@@ -369,18 +185,18 @@ static void send_writes(struct bench *e, uint32_t n)
 
 static void compressed_block_has_title_and_arrays_where_mlx5_has_them(void)
 {
-	static struct bench e;
+	static struct tb_cqe_bench e;
 	const uint8_t *title, *array;
 
-	bench_start(&e, MAX_DEPTH, on);
+	tb_cqe_start(&e, TB_CQE_MAX_DEPTH, on);
 	e.reaps = false;
 	send_writes(&e, 19);
-	title = entry(&e, 0, 0);
+	title = tb_cqe_entry(&e, 0, 0);
 	CU_ASSERT_EQUAL(title[63], CQE_REQ << 4 | 3 << 2);
 	CU_ASSERT_EQUAL(hdr_get(title, 44 * 8, 32), 19);
 	CU_ASSERT_EQUAL(hdr_get(title, 57 * 8, 24), 0x40);
 	for (uint32_t k = 0; k < 19; k++) {
-		array = entry(&e, 0, k < 8 ? 1 : k < 16 ? 8 : 16) + (size_t)(k % 8) * 8;
+		array = tb_cqe_entry(&e, 0, k < 8 ? 1 : k < 16 ? 8 : 16) + (size_t)(k % 8) * 8;
 		CU_ASSERT_EQUAL(hdr_get(array, 0, 16), k);
 		CU_ASSERT_EQUAL(array[2], MLX5_OPCODE_RDMA_WRITE);
 		CU_ASSERT_EQUAL(hdr_get(array, 32, 32), 100 + k);
@@ -389,16 +205,16 @@ static void compressed_block_has_title_and_arrays_where_mlx5_has_them(void)
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "minis"), 19);
 	for (uint32_t k = 2; k < 19; k++)
 		CU_ASSERT_EQUAL(e.is_new[0][k], k == 8 || k == 16);
-	bench_end(&e);
+	tb_cqe_end(&e);
 }
 
 static void compressed_block_waits_for_its_time_and_no_longer(void)
 {
 	static const char *const slow[] = { "cqe_writer.compress=on",
 					    "cqe_writer.compress_time=1us", NULL };
-	static struct bench e;
+	static struct tb_cqe_bench e;
 
-	bench_start(&e, MAX_DEPTH, slow);
+	tb_cqe_start(&e, TB_CQE_MAX_DEPTH, slow);
 	tb_send_at(e.req, 10, &(struct cqe_req){ .opcode = CQE_REQ });
 	tb_send_at(e.req, 100, &(struct cqe_req){ .opcode = CQE_REQ, .wqe_counter = 1 });
 	tb_run(&e.t);
@@ -406,23 +222,23 @@ static void compressed_block_waits_for_its_time_and_no_longer(void)
 	CU_ASSERT(e.dma_req->cycle[0] >= 10 + 250 &&
 		  e.dma_req->cycle[0] < 10 + 250 + 12); /* 1 us */
 	CU_ASSERT_EQUAL(e.n_blocks, 1);
-	bench_end(&e);
+	tb_cqe_end(&e);
 }
 
 static void compressed_cq_that_is_full_loses_what_has_no_room(void)
 {
-	static struct bench e;
+	static struct tb_cqe_bench e;
 
-	bench_start(&e, 8, on);
+	tb_cqe_start(&e, 8, on);
 	e.reaps = false;
 	send_writes(&e, 11);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "cqes"), 8);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "overflows"), 3);
-	reap(&e, 0);
+	tb_cqe_reap(&e, 0);
 	CU_ASSERT_EQUAL(e.n_seen[0], 8);
 	for (uint16_t i = 0; i < 8; i++)
 		CU_ASSERT_EQUAL(e.seen[0][i].counter, i);
-	bench_end(&e);
+	tb_cqe_end(&e);
 }
 
 /* ---- whole systems ---- */
