@@ -29,9 +29,14 @@ extern const char *const assoc_policies[4]; /* their names, NULL-terminated */
 #define ASSOC_MAX_SETS_LOG 16u
 extern const char *const assoc_set_counts[ASSOC_MAX_SETS_LOG + 2];
 
-/* Told of every access, in order: attached from outside, changes nothing. */
+/* What a cache tells whoever listens, in order; it changes nothing. */
+enum assoc_event {
+	ASSOC_USED,   /* an access, which hits or misses */
+	ASSOC_PUT,    /* brought in without being asked for */
+	ASSOC_DROPPED /* not needed any more, wherever it is */
+};
 struct assoc_tap {
-	void (*used)(struct assoc_tap *t, uint64_t key);
+	void (*heard)(struct assoc_tap *t, enum assoc_event what, uint64_t key);
 };
 
 struct assoc {
@@ -85,11 +90,11 @@ uint32_t assoc_fill_among(struct assoc *a, uint32_t set, uint64_t tag, uint32_t 
 /* Forget a line of 'set'. */
 void assoc_drop(struct assoc *a, uint32_t set, uint32_t line);
 
-/* An access to what 'key' names, once each, for whoever listens. */
-static inline void assoc_note(const struct assoc *a, uint64_t key)
+/* Tell of what happens to what 'key' names, once each. */
+static inline void assoc_note(const struct assoc *a, enum assoc_event what, uint64_t key)
 {
 	if (__builtin_expect(a->tap != NULL, 0))
-		a->tap->used(a->tap, key);
+		a->tap->heard(a->tap, what, key);
 }
 
 #ifdef __cplusplus

@@ -244,7 +244,7 @@ static bool take_request(struct ctx_cache *c)
 		else if (!start_miss(c, req->index, &w.miss))
 			return false;
 	}
-	assoc_note(&c->tags, req->index);
+	assoc_note(&c->tags, ASSOC_USED, req->index);
 	chan_pop(c->req);
 	at = c->head + c->queued;
 	c->wait[at < c->queue ? at : at - c->queue] = w;

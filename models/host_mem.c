@@ -187,7 +187,7 @@ uint64_t host_mem_cpu_lines(struct host_mem *h, uint64_t pa, uint32_t len)
 	if (h->llc != LLC_MODELLED)
 		return 0;
 	for (uint64_t line = first_line(pa); line < pa + len; line += LLC_LINE)
-		has_missed |= !llc_cpu(&h->cache, line);
+		has_missed |= !llc_use(&h->cache, LLC_CPU, line);
 	return has_missed ? block_cycles_of_ps(&h->b, h->miss_latency) : 0;
 }
 
@@ -198,7 +198,7 @@ void host_mem_touch(struct block *b, uint64_t pa, uint64_t len)
 	SIM_CHECK(b->cls == &host_mem_class, b);
 	for (uint64_t line = first_line(pa); h->llc == LLC_MODELLED && line < pa + len;
 	     line += LLC_LINE)
-		llc_cpu(&h->cache, line);
+		llc_use(&h->cache, LLC_CPU, line);
 }
 
 /* The NIC reads [pa, pa + len). Returns whether memory is needed. */
@@ -210,7 +210,7 @@ static bool read_misses(struct host_mem *h, uint64_t pa, uint32_t len)
 		hits = lines;
 	else if (h->llc == LLC_MODELLED)
 		for (uint64_t line = first_line(pa); line < pa + len; line += LLC_LINE)
-			hits += llc_io_read(&h->cache, line);
+			hits += llc_use(&h->cache, LLC_IO_READ, line);
 	h->llc_hits += hits;
 	h->llc_misses += lines - hits;
 	return hits < lines;
@@ -221,7 +221,7 @@ static void write_lines(struct host_mem *h, uint64_t pa, uint32_t len)
 	if (h->llc != LLC_MODELLED)
 		return;
 	for (uint64_t line = first_line(pa); line < pa + len; line += LLC_LINE)
-		llc_io_write(&h->cache, line);
+		llc_use(&h->cache, LLC_IO_WRITE, line);
 }
 
 /*

@@ -52,7 +52,7 @@ struct iommu_look iommu_translate(struct iommu *m, uint64_t pa, uint64_t len, ui
 		uint32_t set = (uint32_t)(p & (m->tlb.n_sets - 1));
 		uint32_t line = assoc_find(&m->tlb, set, p);
 
-		assoc_note(&m->tlb, p);
+		assoc_note(&m->tlb, ASSOC_USED, p);
 		if (line != ASSOC_NONE) {
 			assoc_touch(&m->tlb, set, line);
 			look.hits++;

@@ -32,32 +32,21 @@ static struct assoc *slice_of(struct llc *c, uint64_t pa, uint32_t *set, uint64_
 	return a;
 }
 
-/* Use the line; when it is not there, it is allocated in the first 'n_ways' ways. */
-static bool use(struct llc *c, uint64_t pa, uint32_t n_ways)
+bool llc_use(struct llc *c, enum llc_use how, uint64_t pa)
 {
 	uint64_t tag;
-	uint32_t set;
+	uint32_t set, n_ways;
 	struct assoc *a = slice_of(c, pa, &set, &tag);
 	uint32_t line = assoc_find(a, set, tag);
 
-	if (line != ASSOC_NONE)
+	if (c->tap)
+		c->tap->used(c->tap, how, pa);
+	if (line != ASSOC_NONE) {
 		assoc_touch(a, set, line);
-	else if (n_ways)
+		return true;
+	}
+	n_ways = how == LLC_CPU ? a->n_ways : how == LLC_IO_WRITE ? c->io_ways : 0;
+	if (n_ways)
 		assoc_fill_among(a, set, tag, n_ways);
-	return line != ASSOC_NONE;
-}
-
-bool llc_cpu(struct llc *c, uint64_t pa)
-{
-	return use(c, pa, c->slice[0].n_ways);
-}
-
-bool llc_io_read(struct llc *c, uint64_t pa)
-{
-	return use(c, pa, 0);
-}
-
-bool llc_io_write(struct llc *c, uint64_t pa)
-{
-	return use(c, pa, c->io_ways);
+	return false;
 }

@@ -14,9 +14,16 @@
 #define LLC_LINE 64u
 #define LLC_MAX_SLICES 64u
 
+/* Who uses a line, and whoever listens is told of it: attached from outside, changes nothing. */
+enum llc_use { LLC_CPU, LLC_IO_READ, LLC_IO_WRITE };
+struct llc_tap {
+	void (*used)(struct llc_tap *t, enum llc_use how, uint64_t pa);
+};
+
 struct llc {
 	struct assoc *slice;
 	uint32_t n_slices, io_ways;
+	struct llc_tap *tap; /* NULL = none */
 };
 
 /*
@@ -29,13 +36,10 @@ void llc_build(struct llc *c, struct block *b, uint32_t slices, uint32_t sets, u
 /* Empty it. */
 void llc_reset(struct llc *c);
 
-/* The CPU reads or writes the line of 'pa'. Returns whether it was there; now it is. */
-bool llc_cpu(struct llc *c, uint64_t pa);
-
-/* A device reads the line of 'pa'. Returns whether it was there. */
-bool llc_io_read(struct llc *c, uint64_t pa);
-
-/* A device writes to the line of 'pa'. Returns whether it was there; now it is, but for io_ways 0. */
-bool llc_io_write(struct llc *c, uint64_t pa);
+/*
+ * The line of 'pa' is used: the CPU reads or writes it, a device reads it, a device writes to it.
+ * Returns whether it was there. Now it is, but for a device's reads, and its writes with io_ways 0.
+ */
+bool llc_use(struct llc *c, enum llc_use how, uint64_t pa);
 
 #endif

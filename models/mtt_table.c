@@ -149,9 +149,9 @@ static bool over(struct mtt *m, struct mtt_request *r, uint32_t mpt, uint32_t mt
 	if (mtt != ASSOC_NONE)
 		assoc_touch(&m->mtt_tags, mtt_set(m, pa), mtt);
 	if (mpt != ASSOC_NONE || r->has_mpt)
-		assoc_note(&m->mpt_tags, key_idx);
+		assoc_note(&m->mpt_tags, ASSOC_USED, key_idx);
 	if (pa)
-		assoc_note(&m->mtt_tags, mtt_tag(m, key_idx, pa));
+		assoc_note(&m->mtt_tags, ASSOC_USED, mtt_tag(m, key_idx, pa));
 	return true;
 }
 
@@ -278,6 +278,7 @@ uint32_t mtt_table_drop(struct mtt *m, uint32_t key)
 	uint32_t mpt = assoc_find(&m->mpt_tags, mpt_set(m, key_idx), key_idx);
 	uint32_t first = 0, n = m->mtt_tags.n_sets, n_ways = m->mtt_tags.n_ways;
 
+	assoc_note(&m->mpt_tags, ASSOC_DROPPED, key_idx);
 	if (mpt != ASSOC_NONE) {
 		const struct mpt_line *l = &m->mpt_lines[mpt];
 		uint64_t n_entries = (l->len >> l->log_page) + 2; /* at least what it touches */

@@ -53,6 +53,10 @@ static const struct field requester_fields[] = {
 	      "basic blocks of send WQEs held; others are read again when needed; 0 = all that "
 	      "wqe_fetch holds",
 	      "declared; the open RNIC RTL has 16 x 64 x 16 B: 256"),
+	PARAM_ENUM(T, wqe_sets, 0, assoc_set_counts, "sets of that cache, a basic block a line",
+		   "declared: one; the open RNIC RTL has 16 or 64"),
+	PARAM_ENUM(T, wqe_policy, ASSOC_LRU, assoc_policies, "which line of a set is replaced",
+		   "declared"),
 	PARAM_ENUM(T, recovery, RECOVERY_GBN, recovery_names,
 		   "repair of losses: go-back-N or selective repeat, the same at both ends",
 		   "documented: IBTA vol. 1 9.7; selective repeat: IRN, SIGCOMM 2018"),
@@ -95,8 +99,9 @@ static const struct field requester_fields[] = {
 	PORT_OUT(T, dma_req, dma_req, "writes of response data"),
 	PORT_OUT(T, mpt_op, mpt_op, "binds and invalidations"),
 	PORT_OUT(T, error, qp_error, "QPs that went into Error here"),
-	STAT(T, wqe_evictions, "WQE", "displaced from the WQE cache before they were completed"),
-	STAT(T, wqe_refetches, "WQE", "of these, read again"),
+	STAT(T, wqe_evictions, "BB", "displaced from the WQE cache before they were completed"),
+	STAT(T, wqe_refetches, "WQE", "WQEs read again"),
+	STAT(T, wqe_refetched_bb, "BB", "basic blocks of these"),
 	STAT(T, tx_busy_ps, "ps", "time for which sending units were busy, mean of them"),
 	STAT(T, rx_busy_ps, "ps", "time for which receiving units were busy, mean of them"),
 	STAT(T, wqes, "WQE", "WQEs taken"),
@@ -305,7 +310,7 @@ static uint64_t retire(struct requester *r)
 		push_cqe(r, qpi, w, syndrome);
 	sq_credit_push(r->credit, &(struct sq_credit){ .qpi = qpi, .n_wqe = 1 });
 	buf_unref(&r->b, w->w.buf);
-	req_cache_drop(r, w);
+	req_cache_drop(r, qpi, q->head);
 	r->flushed += q->is_error;
 	if (syndrome && !q->is_error) {
 		r->errors++;
@@ -348,6 +353,11 @@ static uint64_t requester_step(struct block *b)
 	return min_u64(next, req_timer_step(r)); /* with those that this step started */
 }
 
+static const char *requester_check(const struct block *b, const char **param)
+{
+	return req_cache_check((const struct requester *)b, param);
+}
+
 const struct block_class requester_class = {
 	.name = "requester",
 	.impl = "c",
@@ -357,4 +367,5 @@ const struct block_class requester_class = {
 	.build = requester_build,
 	.reset = requester_reset,
 	.step = requester_step,
+	.check = requester_check,
 };

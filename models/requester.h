@@ -13,6 +13,7 @@
 #ifndef MODELS_REQUESTER_H
 #define MODELS_REQUESTER_H
 
+#include "models/assoc.h"
 #include "models/engine.h"
 #include "models/msg.h"
 #include "models/nic.h"
@@ -38,8 +39,8 @@ struct req_wqe {
 	uint32_t first_psn, n_psn; /* valid once issued */
 	uint32_t sge, sge_off;     /* READ, ATOMIC: where the next byte of the response goes */
 	uint32_t n_dma;            /* writes of response data that were not answered */
-	uint32_t node;             /* in the WQE cache, 0 = not there */
 	bool is_refetching;        /* it is being read again */
+	bool is_kept;              /* it was, and stays until it is used */
 	uint8_t syndrome;          /* CQE_SYNDROME_* it will end with; 0 = none */
 };
 
@@ -107,13 +108,6 @@ struct req_scatter {
 	uint32_t buf, off, left;
 };
 
-/* A WQE in the cache: a list in order of use, node 0 being its ends. */
-struct req_node {
-	uint32_t qpi, pos;
-	uint32_t prev, next; /* used later, earlier; free ones: next */
-	bool is_kept;        /* until it is used */
-};
-
 /* A WQE that is being read again. */
 #define REQ_REFETCHES 16u
 struct req_refetch {
@@ -123,12 +117,14 @@ struct req_refetch {
 	uint16_t index;        /* of the WQE */
 	uint8_t n_bb;
 	bool is_used;
+	bool is_response; /* it is needed for a response */
 };
 
 struct requester {
 	struct block b;
 	/* parameters */
 	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc, wqe_cache;
+	uint8_t wqe_sets, wqe_policy; /* sets: logarithm; enum assoc_policy */
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits, strict;
@@ -146,9 +142,9 @@ struct requester {
 	uint32_t sr_mask; /* bits of a map of packets, less 1 */
 	struct req_scatter scatter;
 	struct req_write *write;
-	uint32_t free_write;   /* first free one, 'writes' when none */
-	struct req_node *node; /* WQE cache */
-	uint32_t n_nodes, free_node, cached_bb, n_kept;
+	uint32_t free_write; /* first free one, 'writes' when none */
+	struct assoc cached; /* WQE cache, lines of a basic block; none unless 'wqe_cache' */
+	uint32_t n_kept;
 	struct req_refetch refetch[REQ_REFETCHES];
 	struct qp_list refetches; /* with reads to issue */
 	uint32_t refetch_links[REQ_REFETCHES];
@@ -165,7 +161,7 @@ struct requester {
 	uint32_t n_ready, n_held;
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
-	uint64_t wqe_refetches, wqe_evictions;
+	uint64_t wqe_refetches, wqe_refetched_bb, wqe_evictions;
 	uint64_t sacks, tx_busy_ps, rx_busy_ps;
 	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors,
 		flushed;
@@ -276,12 +272,14 @@ struct req_run req_sr_hole(const struct requester *r, struct req_qp *q);
 
 /* ---- requester_wqe.c: which WQEs are in the NIC ---- */
 
+/* What is wrong with its parameters, with *param the one to blame, or NULL. */
+const char *req_cache_check(const struct requester *r, const char **param);
 void req_cache_build(struct requester *r);
 void req_cache_reset(struct requester *r);
 
 /* A WQE came from wqe_fetch; one is released. */
 void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos);
-void req_cache_drop(struct requester *r, struct req_wqe *w);
+void req_cache_drop(struct requester *r, uint32_t qpi, uint32_t pos);
 
 /* The WQE at 'pos' is needed: false when it is to be read first; and it is used. */
 bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos);

@@ -7,121 +7,129 @@
  * before a job of its message goes out, and before the data of a READ or ATOMIC response can be
  * told where to go.
  *
- * Modelled: the least recently used of all queues goes first, whole WQEs, 'wqe_cache' basic blocks
- * in all. One that was read again stays until it is used. A response whose WQE is not there holds
- * up those behind it; a queue that wants to send only itself. The requester keeps the bytes
- * (nothing may change them before the completion), so what a read brings is dropped. Not modelled:
- * what selective repeat sends again finds its WQE.
+ * Modelled: 'wqe_cache' basic blocks in 'wqe_sets' sets, replaced by 'wqe_policy'; a WQE is there
+ * when all its blocks are. Blocks next to each other in a ring are in sets next to each other. One
+ * that was read again stays until it is used. A response whose WQE is not there holds up those
+ * behind it; a queue that wants to send only itself. The requester keeps the bytes (nothing may
+ * change them before the completion), so what a read brings is dropped. Not modelled: what
+ * selective repeat sends again finds its WQE.
  */
 #include "models/requester.h"
 
-#define NODE_NONE 0u /* also the list's ends */
+/* A basic block of a ring, and where it may be. */
+struct place {
+	uint64_t tag;
+	uint32_t set;
+};
 
-static struct req_node *node_of(struct requester *r, uint32_t i)
+static struct place place_of(const struct requester *r, uint32_t qpi, const struct req_wqe *w,
+			     uint32_t bb)
 {
-	return &r->node[i];
+	uint32_t at = (w->w.index + bb) & (req_attr(r, qpi)->sq_bb - 1);
+	uint32_t spread = qpi * 0x9e3779b1u >> 16; /* Knuth's golden ratio */
+
+	return (struct place){ .tag = (uint64_t)qpi << 16 | at,
+			       .set = (at + spread) & (r->cached.n_sets - 1) };
 }
 
-static void unlink_node(struct requester *r, uint32_t i)
+const char *req_cache_check(const struct requester *r, const char **param)
 {
-	struct req_node *n = node_of(r, i);
+	uint32_t sets = 1u << r->wqe_sets;
 
-	node_of(r, n->prev)->next = n->next;
-	node_of(r, n->next)->prev = n->prev;
-}
-
-/* Put it in front: the most recently used. */
-static void link_node(struct requester *r, uint32_t i)
-{
-	struct req_node *n = node_of(r, i), *ends = node_of(r, NODE_NONE);
-
-	n->prev = NODE_NONE;
-	n->next = ends->next;
-	node_of(r, n->next)->prev = i;
-	ends->next = i;
-}
-
-static void drop_node(struct requester *r, uint32_t i)
-{
-	struct req_node *n = node_of(r, i);
-	struct req_wqe *w = req_wqe(&r->qp[n->qpi], n->pos);
-
-	unlink_node(r, i);
-	r->n_kept -= n->is_kept;
-	w->node = NODE_NONE;
-	r->cached_bb -= w->w.n_bb;
-	n->next = r->free_node;
-	r->free_node = i;
+	*param = "wqe_cache";
+	if (r->wqe_cache % sets)
+		return "the sets are not equal; allowed: a multiple of wqe_sets";
+	*param = "wqe_policy";
+	return r->wqe_cache ? assoc_check(sets, r->wqe_cache / sets, r->wqe_policy) : NULL;
 }
 
 void req_cache_build(struct requester *r)
 {
 	if (!r->wqe_cache)
 		return;
-	r->n_nodes = r->wqe_cache + REQ_REFETCHES + 2; /* the ends; kept until used; one more */
-	r->node = block_alloc(&r->b, r->n_nodes, sizeof(*r->node));
+	assoc_build(&r->cached, &r->b, "wqe_cache", 1u << r->wqe_sets, r->wqe_cache >> r->wqe_sets,
+		    r->wqe_policy);
 	r->refetch_pool = pool_create(&r->b, 2 * REQ_REFETCHES, WQE_MAX_BB * WQE_BB);
 }
 
 void req_cache_reset(struct requester *r)
 {
-	r->cached_bb = r->n_kept = 0;
+	r->n_kept = 0;
 	r->dma_cyc = 0;
 	qp_list_init(&r->refetches, r->refetch_links, REQ_REFETCHES);
 	for (uint32_t i = 0; i < REQ_REFETCHES; i++)
 		r->refetch[i].is_used = false;
-	if (!r->wqe_cache)
-		return;
-	r->node[NODE_NONE] = (struct req_node){ 0 };
-	for (uint32_t i = 1; i < r->n_nodes; i++)
-		r->node[i].next = i + 1 < r->n_nodes ? i + 1 : NODE_NONE;
-	r->free_node = 1;
+	if (r->wqe_cache)
+		assoc_reset(&r->cached);
 }
 
-/* The least recently used one that need not stay, or NODE_NONE. */
-static uint32_t victim(struct requester *r)
+/* All blocks of the WQE are in the cache. */
+static bool is_cached(const struct requester *r, uint32_t qpi, const struct req_wqe *w)
 {
-	uint32_t i = node_of(r, NODE_NONE)->prev;
+	for (uint32_t bb = 0; bb < w->w.n_bb; bb++) {
+		struct place p = place_of(r, qpi, w, bb);
 
-	while (i != NODE_NONE && node_of(r, i)->is_kept)
-		i = node_of(r, i)->prev;
-	return i;
-}
-
-/* Bring a WQE in; 'is_kept' until it is used. */
-static void insert(struct requester *r, uint32_t qpi, uint32_t pos, bool is_kept)
-{
-	struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
-	uint32_t i;
-
-	while (r->cached_bb + w->w.n_bb > r->wqe_cache && (i = victim(r)) != NODE_NONE) {
-		drop_node(r, i);
-		r->wqe_evictions++;
+		if (assoc_find(&r->cached, p.set, p.tag) == ASSOC_NONE)
+			return false;
 	}
-	i = r->free_node;
-	SIM_CHECK(i != NODE_NONE, r);
-	r->free_node = node_of(r, i)->next;
-	*node_of(r, i) = (struct req_node){ .qpi = qpi, .pos = pos, .is_kept = is_kept };
-	link_node(r, i);
-	r->n_kept += is_kept;
-	w->node = i;
-	r->cached_bb += w->w.n_bb;
+	return true;
+}
+
+/* Bring the blocks of a WQE in that are not there. */
+static void insert(struct requester *r, uint32_t qpi, const struct req_wqe *w)
+{
+	for (uint32_t bb = 0; bb < w->w.n_bb; bb++) {
+		struct place p = place_of(r, qpi, w, bb);
+
+		if (assoc_find(&r->cached, p.set, p.tag) != ASSOC_NONE)
+			continue;
+		r->wqe_evictions += r->cached.is_valid[assoc_victim(&r->cached, p.set)];
+		assoc_fill(&r->cached, p.set, p.tag);
+	}
+}
+
+/* Whoever listens hears of it even when the cache has room for all. */
+static void note(const struct requester *r, uint32_t qpi, const struct req_wqe *w,
+		 enum assoc_event what)
+{
+	for (uint32_t bb = 0; r->cached.tap && bb < w->w.n_bb; bb++)
+		assoc_note(&r->cached, what, place_of(r, qpi, w, bb).tag);
+}
+
+static void keep(struct requester *r, struct req_wqe *w, bool is_kept)
+{
+	r->n_kept += (uint32_t)is_kept - w->is_kept;
+	w->is_kept = is_kept;
 }
 
 void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos)
 {
+	const struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
+
+	note(r, qpi, w, ASSOC_PUT);
 	if (r->wqe_cache)
-		insert(r, qpi, pos, false);
+		insert(r, qpi, w);
 }
 
-void req_cache_drop(struct requester *r, struct req_wqe *w)
+void req_cache_drop(struct requester *r, uint32_t qpi, uint32_t pos)
 {
-	if (w->node != NODE_NONE)
-		drop_node(r, w->node);
+	struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
+
+	note(r, qpi, w, ASSOC_DROPPED);
+	if (!r->wqe_cache)
+		return;
+	keep(r, w, false);
+	for (uint32_t bb = 0; bb < w->w.n_bb; bb++) {
+		struct place p = place_of(r, qpi, w, bb);
+		uint32_t line = assoc_find(&r->cached, p.set, p.tag);
+
+		if (line != ASSOC_NONE)
+			assoc_drop(&r->cached, p.set, line);
+	}
 }
 
 /* Have a WQE read again, unless that is done or all reads are taken. */
-static void want(struct requester *r, uint32_t qpi, uint32_t pos)
+static void want(struct requester *r, uint32_t qpi, uint32_t pos, bool is_response)
 {
 	struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
 
@@ -133,45 +141,59 @@ static void want(struct requester *r, uint32_t qpi, uint32_t pos)
 						      .index = w->w.index,
 						      .n_bb = w->w.n_bb,
 						      .buf = pool_alloc(r->refetch_pool),
-						      .is_used = true };
+						      .is_used = true,
+						      .is_response = is_response };
 		qp_list_add(&r->refetches, i);
 		w->is_refetching = true;
 		r->wqe_refetches++;
+		r->wqe_refetched_bb += w->w.n_bb;
 	}
+}
+
+static bool has(struct requester *r, uint32_t qpi, uint32_t pos, bool is_response)
+{
+	const struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
+
+	if (!r->wqe_cache || w->is_kept || is_cached(r, qpi, w))
+		return true;
+	want(r, qpi, pos, is_response);
+	return false;
 }
 
 bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos)
 {
-	if (!r->wqe_cache || req_wqe(&r->qp[qpi], pos)->node != NODE_NONE)
-		return true;
-	want(r, qpi, pos);
-	return false;
+	return has(r, qpi, pos, false);
 }
 
 void req_cache_use(struct requester *r, uint32_t qpi, uint32_t pos)
 {
 	struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
 
-	if (w->node == NODE_NONE)
+	note(r, qpi, w, ASSOC_USED);
+	if (!r->wqe_cache)
 		return;
-	r->n_kept -= node_of(r, w->node)->is_kept;
-	node_of(r, w->node)->is_kept = false;
-	unlink_node(r, w->node);
-	link_node(r, w->node);
+	keep(r, w, false);
+	for (uint32_t bb = 0; bb < w->w.n_bb; bb++) {
+		struct place p = place_of(r, qpi, w, bb);
+		uint32_t line = assoc_find(&r->cached, p.set, p.tag);
+
+		if (line != ASSOC_NONE)
+			assoc_touch(&r->cached, p.set, line);
+	}
 }
 
 bool req_cache_use_for(struct requester *r, uint32_t qpi, uint32_t psn)
 {
 	const struct req_qp *q = &r->qp[qpi];
 
-	if (!r->wqe_cache || q->is_error)
+	if ((!r->wqe_cache && !r->cached.tap) || q->is_error)
 		return true;
 	for (uint32_t pos = q->acked; pos != q->issued; pos++) {
 		const struct req_wqe *w = req_wqe(q, pos);
 
 		if (((psn - w->first_psn) & PSN_MASK) >= w->n_psn)
 			continue;
-		if (!req_cache_has(r, qpi, pos))
+		if (!has(r, qpi, pos, true))
 			return false;
 		req_cache_use(r, qpi, pos);
 		break;
@@ -215,6 +237,7 @@ void req_cache_filled(struct requester *r, uint32_t i)
 {
 	struct req_refetch *f = &r->refetch[i];
 	struct req_qp *q = &r->qp[f->qpi];
+	struct req_wqe *w;
 
 	if (--f->reads || qp_list_has(&r->refetches, i))
 		return;
@@ -222,7 +245,10 @@ void req_cache_filled(struct requester *r, uint32_t i)
 	f->is_used = false;
 	if (f->pos - q->head >= q->tail - q->head)
 		return; /* flushed */
-	req_wqe(q, f->pos)->is_refetching = false;
-	insert(r, f->qpi, f->pos, r->n_kept < REQ_REFETCHES);
+	w = req_wqe(q, f->pos);
+	w->is_refetching = false;
+	insert(r, f->qpi, w);
+	/* responses come one at a time: theirs must stay, or those that are kept might wait for them */
+	keep(r, w, f->is_response || r->n_kept < REQ_REFETCHES);
 	req_kick(r, f->qpi);
 }

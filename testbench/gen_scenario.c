@@ -101,6 +101,8 @@ static const struct knob knobs[] = {
 	KNOB("qp_sched.strict", NULL, "on"),
 	KNOB("requester.strict", NULL, "on"),
 	KNOB("requester.wqe_cache", NULL, "1", "2", "5", "64"),
+	KNOB("requester.wqe_policy", NULL, "random"),
+	KNOB("cqe_writer.records", NULL, "1", "2"),
 	KNOB("requester.units", NULL, "2", "5"),
 	KNOB("requester.job_cyc", NULL, "3", "50"),
 	KNOB("requester.rsp_cyc", NULL, "3", "50"),

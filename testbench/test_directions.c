@@ -334,6 +334,12 @@ static const struct row rows[] = {
 	  "nic0.requester.wqe_refetches",
 	  NEVER_RISES,
 	  NULL },
+	{ scattered,
+	  "requester.wqe_cache",
+	  { "4", "16", "64", "256" },
+	  "nic0.requester.wqe_refetches",
+	  NEVER_RISES,
+	  "requester.wqe_sets=4 requester.wqe_policy=plru" },
 	/* engines */
 	{ queues, "requester.job_cyc", { "1", "10", "100" }, "time", NEVER_FALLS, NULL },
 	{ queues,

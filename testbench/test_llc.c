@@ -70,9 +70,9 @@ static uint32_t run_random(uint32_t io_ways, bool is_list_wrong)
 		uint64_t who = rng_below(&r, 3);
 		bool got, want;
 
-		got = who == 0   ? llc_cpu(&c, pa)
-		      : who == 1 ? llc_io_read(&c, pa)
-				 : llc_io_write(&c, pa);
+		got = who == 0   ? llc_use(&c, LLC_CPU, pa)
+		      : who == 1 ? llc_use(&c, LLC_IO_READ, pa)
+				 : llc_use(&c, LLC_IO_WRITE, pa);
 		want = list_use(set[line % (SLICES * SETS)], line,
 				who == 0 || (is_list_wrong && who == 2) ? WAYS
 				: who == 1                              ? 0
@@ -100,11 +100,11 @@ static void llc_list_without_way_limit_is_caught(void)
 static void llc_device_read_does_not_allocate(void)
 {
 	start(2);
-	CU_ASSERT_FALSE(llc_io_read(&c, 640));
-	CU_ASSERT_FALSE(llc_io_read(&c, 640));
-	CU_ASSERT_FALSE(llc_cpu(&c, 640));
-	CU_ASSERT(llc_io_read(&c, 703));
-	CU_ASSERT_FALSE(llc_io_read(&c, 704));
+	CU_ASSERT_FALSE(llc_use(&c, LLC_IO_READ, 640));
+	CU_ASSERT_FALSE(llc_use(&c, LLC_IO_READ, 640));
+	CU_ASSERT_FALSE(llc_use(&c, LLC_CPU, 640));
+	CU_ASSERT(llc_use(&c, LLC_IO_READ, 703));
+	CU_ASSERT_FALSE(llc_use(&c, LLC_IO_READ, 704));
 	sim_destroy(&s);
 }
 
@@ -116,11 +116,11 @@ static void llc_device_writes_leave_the_cpu_its_ways(void)
 
 	start(2);
 	for (uint64_t i = 0; i < SLICES * SETS * WAYS; i++)
-		llc_cpu(&c, i * LLC_LINE);
+		llc_use(&c, LLC_CPU, i * LLC_LINE);
 	for (uint64_t i = 0; i < others; i++)
-		llc_io_write(&c, (10000 + i) * LLC_LINE);
+		llc_use(&c, LLC_IO_WRITE, (10000 + i) * LLC_LINE);
 	for (uint64_t i = 0; i < SLICES * SETS * WAYS; i++)
-		kept += llc_io_read(&c, i * LLC_LINE);
+		kept += llc_use(&c, LLC_IO_READ, i * LLC_LINE);
 	CU_ASSERT_EQUAL(kept, lines);
 	sim_destroy(&s);
 }

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_mrc.c - miss-ratio curves against a stack kept as a plain list, and against real caches of
- * many sizes: equal where the cache is fully associative, close where it has sets
+ * test_mrc.c - miss-ratio curves against plain lists, and against real caches of many sizes: equal
+ * where the cache is fully associative, close where it has sets. Whole runs: test_mrc_run.c
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/ctx_cache.h"
-#include "models/run/mrc.h"
 #include "models/mtt.h"
-#include "testbench/tb_file.h"
+#include "models/run/mrc.h"
 #include "testbench/tb_mtt.h"
-#include "testbench/tb_run.h"
 
 extern const struct block_class qpc_cache_class, mtt_class;
 
@@ -22,7 +20,6 @@ extern const struct block_class qpc_cache_class, mtt_class;
 		__VA_ARGS__, NULL \
 	}
 #define SET_TOLERANCE 0.06 /* miss ratio: 4 ways in sets, against one set as large */
-#define RUN_TOLERANCE 0.02 /* miss ratio: of a run, whose order of accesses is its own */
 
 /* Some keys often, many seldom. */
 static uint64_t random_key(struct rng *r, uint64_t n)
@@ -74,7 +71,7 @@ static unsigned differences(uint64_t n_keys, unsigned fault)
 	for (uint32_t size = 0; size <= KEYS; size++)
 		n += mrc_curve_misses(c, size) != s.misses[size];
 	CU_ASSERT_EQUAL(mrc_curve_accesses(c), 6000);
-	CU_ASSERT_EQUAL(mrc_curve_keys(c), s.n);
+	CU_ASSERT_EQUAL(mrc_curve_end(c), s.n);
 	mrc_curve_destroy(c);
 	return n;
 }
@@ -224,102 +221,128 @@ static void key_and_translation_caches_have_their_curves(void)
 	mrc_curve_destroy(mtt);
 }
 
-/* ---- whole runs ---- */
+/* ---- what is brought in unasked, and what is dropped ---- */
 
-#define RUN_QPS 24u
+#define LISTS 60u
 
-/* QPs of very different activity. */
-static const char *write_trace(void)
+/* Caches of every size up to LISTS, each a list of its keys, most recent first. */
+struct lists {
+	uint64_t key[LISTS + 1][LISTS];
+	uint32_t n[LISTS + 1];
+	uint64_t misses[LISTS + 1];
+};
+
+static void list_event(struct lists *l, uint32_t size, enum assoc_event what, uint64_t key)
 {
-	static char text[16384];
-	size_t n = (size_t)snprintf(text, sizeof(text),
-				    "rnicsim-trace 1\nhost h0\nhost h1\n"
-				    "mr h0 src va=0x10000000 len=1MiB access=lw fill=inc\n"
-				    "mr h1 dst va=0x20000000 len=1MiB access=lw,rw,rr fill=zero\n");
+	uint64_t *k = l->key[size];
+	uint32_t at = 0;
 
-	for (unsigned i = 0; i < RUN_QPS; i++)
-		n += (size_t)snprintf(
-			text + n, sizeof(text) - n,
-			"qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i, i,
-			i);
-	for (unsigned i = 0; i < RUN_QPS; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      "post h0.q%u id=%u op=RDMA_WRITE sge=src:%u:64 remote=dst:%u "
-				      "repeat=%u window=2 stride=4096 rstride=4096\n",
-				      i, i + 1, 64 * i, 64 * i, 20 + 6 * i);
-	return tb_write("mrc.trace", text, n);
+	while (at < l->n[size] && k[at] != key)
+		at++;
+	if (what == ASSOC_DROPPED) {
+		if (at < l->n[size])
+			memmove(k + at, k + at + 1, (--l->n[size] - at) * sizeof(*k));
+		return;
+	}
+	l->misses[size] += what == ASSOC_USED && at == l->n[size];
+	if (at == l->n[size])
+		at = l->n[size] < size ? l->n[size]++ : size - 1; /* a free place, or the last */
+	memmove(k + 1, k, at * sizeof(*k));
+	k[0] = key;
 }
 
-/* Run with context caches of 'ways' entries; *m is what listened, or NULL for none. */
-static char *whole_run(unsigned ways, struct mrc **m, double ratio[2])
+/* Sizes at which curve and lists differ; a wrong curve is not told of what is dropped. */
+static unsigned list_differences(uint64_t n_keys, bool is_wrong)
 {
-	static const char *const names[2] = { "nic0.qpc_tx", "nic1.qpc_rx" };
-	char set[40], path[64];
-	struct tb_run t;
-	char *summary;
+	static struct lists l;
+	struct mrc_curve *c = mrc_curve_create();
+	struct assoc_tap *tap = mrc_curve_tap(c);
+	unsigned n = 0;
+	struct rng r;
 
-	snprintf(set, sizeof(set), "qpc_cache.ways=%u", ways);
-	CU_ASSERT_FATAL(tb_run_open(
-		&t, &(struct tb_run_how){ .trace = write_trace(),
-					  .sets = SETS("qpc_cache.sets=1", "qpc_cache.max_misses=1",
-						       "qpc_cache.queue=1", set) }));
+	memset(&l, 0, sizeof(l));
+	rng_seed(&r, "mrc_lists", n_keys);
+	for (unsigned k = 0; k < 12000; k++) {
+		uint64_t key = random_key(&r, n_keys), draw = rng_below(&r, 10);
+		enum assoc_event what = draw < 6   ? ASSOC_USED
+					: draw < 8 ? ASSOC_PUT
+						   : ASSOC_DROPPED;
+
+		for (uint32_t size = 1; size <= LISTS; size++)
+			list_event(&l, size, what, key);
+		if (what != ASSOC_DROPPED || !is_wrong)
+			tap->heard(tap, what, key);
+	}
+	for (uint32_t size = 1; size <= LISTS; size++)
+		n += mrc_curve_misses(c, size) != l.misses[size];
+	mrc_curve_destroy(c);
+	return n;
+}
+
+static void curve_with_drops_is_that_of_caches_with_free_places(void)
+{
+	static const uint64_t n_keys[] = { 1, 3, 20, 200 };
+
+	for (unsigned i = 0; i < ARRAY_LEN(n_keys); i++)
+		CU_ASSERT_EQUAL(list_differences(n_keys[i], false), 0);
+}
+
+static void curve_that_is_not_told_of_drops_is_noticed(void)
+{
+	CU_ASSERT(list_differences(20, true) > 0);
+}
+
+/* ---- a last-level cache ---- */
+
+#define LLC_SIZES 6u
+
+/* Reads that missed a cache of 3 slices of 'sets' sets; 'm' listens when it is asked for. */
+static uint64_t llc_misses(uint32_t sets, uint32_t io_ways, struct mrc_llc **m)
+{
+	struct sim s;
+	struct block b;
+	struct llc c;
+	uint64_t misses = 0;
+	struct rng r;
+
+	memset(&b, 0, sizeof(b));
+	memset(&c, 0, sizeof(c));
+	b.name = "llc";
+	sim_init(&s, 1);
+	b.sim = &s;
+	llc_build(&c, &b, 3, sets, 4, io_ways);
+	llc_reset(&c);
 	if (m)
-		*m = mrc_open(&t.r.sim);
-	CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t n;
+		*m = mrc_llc_create(&c, &b);
+	rng_seed(&r, "llc", 7);
+	for (unsigned i = 0; i < 20000; i++) {
+		enum llc_use how = (enum llc_use)rng_below(&r, 3);
+		bool hit = llc_use(&c, how, random_key(&r, 2000) * LLC_LINE);
 
-		snprintf(path, sizeof(path), "%s.misses", names[i]);
-		ratio[i] = (double)tb_run_stat(&t, path);
-		snprintf(path, sizeof(path), "%s.requests", names[i]);
-		n = tb_run_stat(&t, path);
-		ratio[i] /= (double)n;
+		misses += how == LLC_IO_READ && !hit;
 	}
-	summary = tb_run_summary(&t);
-	tb_run_close(&t);
-	return summary;
+	sim_destroy(&s);
+	return misses;
 }
 
-/* Miss ratio of mrc.csv for a cache and a size. */
-static double csv_ratio(const char *csv, const char *cache, unsigned entries)
+static void one_run_tells_the_reads_that_miss_every_llc(void)
 {
-	double ratio = 1;
+	for (uint32_t io_ways = 0; io_ways <= 4; io_ways += 2) {
+		struct mrc_llc *m;
+		uint64_t own = llc_misses(8, io_ways, &m);
 
-	for (const char *line = csv; line && *line; line = strchr(line, '\n')) {
-		char name[64];
-		unsigned size;
-		double v;
-
-		line += *line == '\n';
-		if (sscanf(line, "%60[^,],%u,%*u,%*u,%*u,%lf", name, &size, &v) == 3 &&
-		    strcmp(name, cache) == 0 && size <= entries)
-			ratio = v;
+		CU_ASSERT_EQUAL_FATAL(mrc_llc_sizes(m), LLC_SIZES); /* 1 to 32 sets */
+		CU_ASSERT_EQUAL(mrc_llc_misses(m, 3), own);
+		for (uint32_t i = 0; i < LLC_SIZES; i++) {
+			CU_ASSERT_EQUAL(mrc_llc_entries(m, i), 12u << i);
+			CU_ASSERT_EQUAL(mrc_llc_misses(m, i), llc_misses(1u << i, io_ways, NULL));
+			CU_ASSERT(i == 0 || mrc_llc_misses(m, i) < mrc_llc_misses(m, i - 1));
+		}
+		/* other ways for the device's writes are another cache */
+		CU_ASSERT_NOT_EQUAL(mrc_llc_misses(m, 2),
+				    llc_misses(4, io_ways ? io_ways - 1 : 1, NULL));
+		free(m);
 	}
-	return ratio;
-}
-
-static void curves_of_a_run_change_nothing_and_foretell_other_sizes(void)
-{
-	double base[2], ratio[2];
-	struct mrc *m;
-	char *with = whole_run(8, &m, base), *without = whole_run(8, NULL, ratio), *csv;
-	struct err e = { 0 };
-
-	CU_ASSERT_STRING_EQUAL(with, without);
-	CU_ASSERT(mrc_write(m, tb_path("."), &e));
-	csv = tb_read(tb_path("mrc.csv"));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(csv);
-	for (unsigned ways = 2; ways <= 32; ways *= 2) {
-		free(whole_run(ways, NULL, ratio));
-		CU_ASSERT(fabs(ratio[0] - csv_ratio(csv, "nic0.qpc_tx", ways)) < RUN_TOLERANCE);
-		CU_ASSERT(fabs(ratio[1] - csv_ratio(csv, "nic1.qpc_rx", ways)) < RUN_TOLERANCE);
-	}
-	remove(tb_path("mrc.csv"));
-	remove(tb_path("mrc.trace"));
-	mrc_close(m);
-	free(csv);
-	free(with);
-	free(without);
 }
 
 CU_TestInfo test_mrc_tests[] = {
@@ -330,7 +353,11 @@ CU_TestInfo test_mrc_tests[] = {
 	{ "cache_with_sets_is_close_to_its_size", cache_with_sets_is_close_to_its_size },
 	{ "key_and_translation_caches_have_their_curves",
 	  key_and_translation_caches_have_their_curves },
-	{ "curves_of_a_run_change_nothing_and_foretell_other_sizes",
-	  curves_of_a_run_change_nothing_and_foretell_other_sizes },
+	{ "curve_with_drops_is_that_of_caches_with_free_places",
+	  curve_with_drops_is_that_of_caches_with_free_places },
+	{ "curve_that_is_not_told_of_drops_is_noticed",
+	  curve_that_is_not_told_of_drops_is_noticed },
+	{ "one_run_tells_the_reads_that_miss_every_llc",
+	  one_run_tells_the_reads_that_miss_every_llc },
 	CU_TEST_INFO_NULL
 };

@@ -472,13 +472,60 @@ static void wqe_displaced_is_read_again(void)
 	CU_ASSERT(one.wqe_down_b - all.wqe_down_b >= one.refetches * (128 + CPLD));
 }
 
+static struct numbers run_readers_in_sets(const char *cache, const char *n_sets, const char *policy)
+{
+	char text[8192];
+
+	readers_trace(text, sizeof(text));
+	return run(text, (const char *[]){ cache, n_sets, policy, NULL });
+}
+
+/* Some sets are full before others; any policy loses something of what does not fit. */
+static void wqe_cache_with_sets_reads_again_what_a_set_displaced(void)
+{
+	static const char *const policies[] = { "requester.wqe_policy=lru",
+						"requester.wqe_policy=random",
+						"requester.wqe_policy=plru" };
+	struct numbers one = run_readers("requester.wqe_cache=1");
+
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+		struct numbers half = run_readers_in_sets("requester.wqe_cache=64",
+							  "requester.wqe_sets=16", policies[i]);
+		struct numbers direct = run_readers_in_sets("requester.wqe_cache=256",
+							    "requester.wqe_sets=256", policies[i]);
+		struct numbers wide = run_readers_in_sets("requester.wqe_cache=1024",
+							  "requester.wqe_sets=64", policies[i]);
+
+		CU_ASSERT(half.refetches > 0 && half.refetches <= one.refetches);
+		CU_ASSERT(direct.refetches > 0 && direct.refetches < half.refetches);
+		CU_ASSERT_EQUAL(wide.refetches, 0);
+	}
+}
+
+static void wqe_cache_of_unequal_sets_is_refused(void)
+{
+	struct tb_run t;
+
+	CU_ASSERT_FALSE(tb_run_open(
+		&t,
+		&(struct tb_run_how){ .trace = "traces/demo.trace",
+				      .ini = LINK "[requester]\nwqe_cache = 10\nwqe_sets = 4\n" }));
+	CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, "wqe_cache"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, "a multiple of wqe_sets"));
+	tb_run_close(&t);
+}
+
 static void wqe_cache_step_order_and_sleeping_change_nothing(void)
 {
 	static const char *const sets[] = { "requester.wqe_cache=5", "workload.cores=2", NULL };
+	static const char *const in_sets[] = { "requester.wqe_cache=16", "requester.wqe_sets=4",
+					       "requester.wqe_policy=random", "workload.cores=2",
+					       NULL };
 	char text[8192];
 
 	readers_trace(text, sizeof(text));
 	same_in_every_order(text, sets);
+	same_in_every_order(text, in_sets);
 }
 
 #define TEST(f) \
@@ -499,5 +546,7 @@ CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_
 				  TEST(nic_at_1_ghz_does_120_million_messages),
 				  TEST(rate_cap_spaces_the_packets_of_a_message),
 				  TEST(wqe_displaced_is_read_again),
+				  TEST(wqe_cache_with_sets_reads_again_what_a_set_displaced),
+				  TEST(wqe_cache_of_unequal_sets_is_refused),
 				  TEST(wqe_cache_step_order_and_sleeping_change_nothing),
 				  CU_TEST_INFO_NULL };

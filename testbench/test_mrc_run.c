@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_mrc_run.c - miss-ratio curves of whole runs against runs with caches of those sizes
+ */
+#include <CUnit/CUnit.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/run/mrc.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_run.h"
+
+#define RUN_TOLERANCE 0.02 /* miss ratio: of a run, whose order of accesses is its own */
+#define RUN_QPS 24u
+
+/* QPs of very different activity. */
+static const char *write_trace(const char *op, const char *sges, unsigned window)
+{
+	static char text[16384], path[512];
+	size_t n = (size_t)snprintf(text, sizeof(text),
+				    "rnicsim-trace 1\nhost h0\nhost h1\n"
+				    "mr h0 src va=0x10000000 len=1MiB access=lw fill=inc\n"
+				    "mr h1 dst va=0x20000000 len=1MiB access=lw,rw,rr fill=zero\n");
+
+	for (unsigned i = 0; i < RUN_QPS; i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n,
+			"qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i, i,
+			i);
+	for (unsigned i = 0; i < RUN_QPS; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "post h0.q%u id=%u op=%s sge=src:%u:64%s remote=dst:%u "
+				      "repeat=%u window=%u stride=4096 rstride=4096\n",
+				      i, i + 1, op, 64 * i, sges, 64 * i, 20 + 6 * i, window);
+	CU_ASSERT_FATAL(n < sizeof(text));
+	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, n));
+	return path;
+}
+
+/* Of two statistics; 'all' may be NULL: the first as it is. */
+struct ratio {
+	const char *miss, *all;
+	double is;
+};
+
+/* Run; is_heard: with curves, in mrc.csv. Returns the summary. */
+static char *whole_run(const char *trace, const char *const *sets, bool is_heard,
+		       struct ratio *ratio, unsigned n_ratios)
+{
+	struct tb_run t;
+	struct mrc *m = NULL;
+	char *summary;
+
+	CU_ASSERT_FATAL(tb_run_open(&t, &(struct tb_run_how){ .trace = trace, .sets = sets }));
+	if (is_heard)
+		m = mrc_open(&t.r.sim);
+	CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);
+	for (unsigned i = 0; i < n_ratios; i++)
+		ratio[i].is = (double)tb_run_stat(&t, ratio[i].miss) /
+			      (ratio[i].all ? (double)tb_run_stat(&t, ratio[i].all) : 1);
+	summary = tb_run_summary(&t);
+	if (m) {
+		struct err e = { 0 };
+
+		CU_ASSERT(mrc_write(m, tb_path("."), &e));
+		mrc_close(m);
+	}
+	tb_run_close(&t);
+	return summary;
+}
+
+/* Column of the row of mrc.csv for a cache and at most that many entries. */
+static double csv_value(const char *csv, const char *cache, unsigned entries, bool is_ratio)
+{
+	double value = -1;
+
+	for (const char *line = csv; line && *line; line = strchr(line, '\n')) {
+		char name[64];
+		unsigned size, n;
+		double v;
+
+		line += *line == '\n';
+		if (sscanf(line, "%60[^,],%u,%*u,%u,%*u,%lf", name, &size, &n, &v) == 4 &&
+		    strcmp(name, cache) == 0 && size <= entries)
+			value = is_ratio ? v : n;
+	}
+	CU_ASSERT(value >= 0);
+	return value;
+}
+
+static char *read_csv(void)
+{
+	char *csv = tb_read(tb_path("mrc.csv"));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(csv);
+	remove(tb_path("mrc.csv"));
+	return csv;
+}
+
+#define CONTEXTS(ways) \
+	{ \
+		"qpc_cache.sets=1", "qpc_cache.max_misses=1", "qpc_cache.queue=1", \
+			"qpc_cache.ways=" ways, NULL \
+	}
+
+static void curves_of_a_run_change_nothing_and_foretell_other_sizes(void)
+{
+	static const struct {
+		unsigned ways;
+		const char *sets[5];
+	} sizes[] = { { 2, CONTEXTS("2") },
+		      { 4, CONTEXTS("4") },
+		      { 8, CONTEXTS("8") },
+		      { 16, CONTEXTS("16") },
+		      { 32, CONTEXTS("32") } };
+	struct ratio r[2] = { { "nic0.qpc_tx.misses", "nic0.qpc_tx.requests", 0 },
+			      { "nic1.qpc_rx.misses", "nic1.qpc_rx.requests", 0 } };
+	const char *trace = write_trace("RDMA_WRITE", "", 2);
+	char *with = whole_run(trace, sizes[2].sets, true, r, 2), *csv = read_csv();
+	char *without = whole_run(trace, sizes[2].sets, false, r, 2);
+
+	CU_ASSERT_STRING_EQUAL(with, without);
+	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+		unsigned ways = sizes[i].ways;
+
+		free(whole_run(trace, sizes[i].sets, false, r, 2));
+		CU_ASSERT(fabs(r[0].is - csv_value(csv, "nic0.qpc_tx", ways, true)) <
+			  RUN_TOLERANCE);
+		CU_ASSERT(fabs(r[1].is - csv_value(csv, "nic1.qpc_rx", ways, true)) <
+			  RUN_TOLERANCE);
+	}
+	remove(trace);
+	free(csv);
+	free(with);
+	free(without);
+}
+
+#define WQES(blocks) \
+	{ \
+		"workload.cores=24", "requester.wqe_cache=" blocks, NULL \
+	}
+
+/*
+ * WQEs of two blocks, READ, so that each is used when it is sent and when it is answered. What a run
+ * missed is what its own curve says; and of other sizes, as all queues are full at all times, nearly.
+ */
+static void wqe_cache_of_a_run_foretells_other_sizes(void)
+{
+	static const struct {
+		unsigned blocks;
+		const char *sets[5];
+	} sizes[] = {
+		{ 24, WQES("24") }, { 48, WQES("48") }, { 96, WQES("96") }, { 512, WQES("512") }
+	};
+	static const char cache[] = "nic0.requester.wqe_cache";
+	const char *trace = write_trace("RDMA_READ", ",src:8192:8,src:12288:8,src:16384:8", 4);
+	struct ratio r = { "nic0.requester.wqe_refetched_bb", NULL, 0 };
+	double real[ARRAY_LEN(sizes)];
+	char *csv;
+
+	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+		free(whole_run(trace, sizes[i].sets, true, &r, 1));
+		csv = read_csv();
+		real[i] = r.is / csv_value(csv, cache, 1, false);
+		CU_ASSERT(fabs(real[i] - csv_value(csv, cache, sizes[i].blocks, true)) < 0.001);
+		free(csv);
+	}
+	CU_ASSERT(real[0] > 0.4 && real[2] < 0.9 * real[0] && real[3] == 0);
+	free(whole_run(trace, sizes[1].sets, true, &r, 1));
+	csv = read_csv();
+	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++)
+		CU_ASSERT(fabs(real[i] - csv_value(csv, cache, sizes[i].blocks, true)) <
+			  RUN_TOLERANCE);
+	free(csv);
+	remove(trace);
+}
+
+#define LLC(sets) \
+	{ \
+		"host_mem.llc=modelled", "host_mem.llc_slices=1", "host_mem.llc_ways=4", \
+			"host_mem.llc_sets=" sets, NULL \
+	}
+
+static void last_level_cache_of_a_run_foretells_other_sizes(void)
+{
+	static const struct {
+		unsigned lines;
+		const char *sets[5];
+	} sizes[] = { { 16, LLC("4") },
+		      { 64, LLC("16") },
+		      { 128, LLC("32") },
+		      { 256, LLC("64") },
+		      { 512, LLC("128") } };
+	const char *trace = write_trace("RDMA_WRITE", "", 4);
+	struct ratio r[2] = { { "host0.host_mem.llc_misses", NULL, 0 },
+			      { "host0.host_mem.llc_hits", NULL, 0 } };
+	char *with = whole_run(trace, sizes[4].sets, true, r, 2), *csv = read_csv(), *without;
+
+	CU_ASSERT_EQUAL(csv_value(csv, "host0.host_mem.llc", 512, false), r[0].is + r[1].is);
+	CU_ASSERT(csv_value(csv, "host0.host_mem.llc", 16, true) >
+		  csv_value(csv, "host0.host_mem.llc", 512, true) + 0.1);
+	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+		without = whole_run(trace, sizes[i].sets, false, r, 2);
+		CU_ASSERT(fabs(r[0].is / (r[0].is + r[1].is) -
+			       csv_value(csv, "host0.host_mem.llc", sizes[i].lines, true)) <
+			  RUN_TOLERANCE);
+		if (i + 1 == ARRAY_LEN(sizes))
+			CU_ASSERT_STRING_EQUAL(with, without);
+		free(without);
+	}
+	free(with);
+	free(csv);
+	remove(trace);
+}
+
+CU_TestInfo test_mrc_run_tests[] = { { "curves_of_a_run_change_nothing_and_foretell_other_sizes",
+				       curves_of_a_run_change_nothing_and_foretell_other_sizes },
+				     { "wqe_cache_of_a_run_foretells_other_sizes",
+				       wqe_cache_of_a_run_foretells_other_sizes },
+				     { "last_level_cache_of_a_run_foretells_other_sizes",
+				       last_level_cache_of_a_run_foretells_other_sizes },
+				     CU_TEST_INFO_NULL };
