@@ -5,18 +5,12 @@
  * The only place that touches bytes of host memory. TLPs are served in link order, write_latency
  * after they came: writes land then, reads sample then. A read's completion leaves read_latency
  * after the request came, or later, each at its own time: completions of different requests pass
- * each other, in the order of those times. All are latencies, not occupancies: one train is served
- * a cycle. The CPU's accesses are served by host_cpu.c.
+ * each other, in the order of those times. One train is served a cycle. How long an access takes and
+ * what it waits for: host_path.c. The CPU's accesses are served by host_cpu.c.
  *
- * What makes a read later: its translation by the IOMMU (iommu.h), during which others go on; a line
- * that is not in the last-level cache (llc.h); the way to the other socket; the spread of single
- * accesses, which has an exponential tail, and, in memory, the refresh of the rank: the read comes in
- * it with the probability of refresh_time / refresh_interval and waits for its end. A write that
- * waits for its translation holds up all behind it, as nothing passes a posted write (PCI Express
- * Base Specification, 2.4.1).
- *
- * Not modelled: bandwidth of memory and of the socket interconnect, write-back of dirty lines. An
- * address that is not there swallows writes and reads as ones, as a master abort does (2.3.1).
+ * A write that waits, for its translation or for memory, holds up all behind it, as nothing passes a
+ * posted write (PCI Express Base Specification, 2.4.1). An address that is not there swallows writes
+ * and reads as ones, as a master abort does (2.3.1).
  */
 #include "models/host_mem.h"
 
@@ -94,6 +88,12 @@ static const struct field host_mem_fields[] = {
 		   "declared: off; 260 ns documented for DDR4 of 4 Gb (JESD79-4, tRFC)"),
 	PARAM_TIME(T, refresh_interval, 7800 * PS_PER_NS, 1, PS_PER_MS, "between two refreshes",
 		   "documented: DDR4, tREFI"),
+	PARAM_RATE(T, mem_rate, 0, 0, 100000 * GBPS,
+		   "lines to and from memory, not those of the last-level cache; 0 = not limited",
+		   "declared: off; four channels of DDR4-2133 have 546 Gb/s"),
+	PARAM_RATE(T, socket_rate, 0, 0, 100000 * GBPS,
+		   "bytes between the sockets, of each direction; 0 = not limited",
+		   "declared: off; two QPI links of 9.6 GT/s have 307 Gb/s"),
 	PORT_IN(T, cpu_req, cpu_req, "accesses of the CPU"),
 	PORT_IN(T, up, tlp, "from the link"),
 	PORT_OUT(T, cpu_rsp, cpu_rsp, "completions found by polls"),
@@ -117,6 +117,12 @@ static const struct field host_mem_fields[] = {
 	STAT(T, iommu_wait_ps, "ps", "time requests waited for their translation"),
 	STAT(T, walker_wait_ps, "ps", "time walks waited for a walker"),
 	STAT(T, walker_busy_ps, "ps", "time a walker was busy, the mean of all"),
+	STAT(T, mem_b, "B", "lines read from memory and written to it, with mem_rate"),
+	STAT(T, mem_busy_ps, "ps", "time memory was busy"),
+	STAT(T, mem_wait_ps, "ps", "time accesses waited for memory that was busy"),
+	STAT(T, socket_rd_busy_ps, "ps", "time the way from the other socket was busy"),
+	STAT(T, socket_wr_busy_ps, "ps", "time the way to the other socket was busy"),
+	STAT(T, socket_wait_ps, "ps", "time accesses waited for either"),
 	SIGNAL(T, waiting, 16, "polls that wait for a CQE"),
 	SIGNAL(T, tlps_inside, 16, "TLPs inside, register writes not counted"),
 	FIELDS_END
@@ -173,101 +179,6 @@ static void cpl_reset(struct host_mem *h)
 		l->at[i].next = i + 1;
 }
 
-/* ---- caches, distance, translation ---- */
-
-static uint64_t first_line(uint64_t pa)
-{
-	return pa / LLC_LINE * LLC_LINE;
-}
-
-uint64_t host_mem_cpu_lines(struct host_mem *h, uint64_t pa, uint32_t len)
-{
-	bool has_missed = false;
-
-	if (h->llc != LLC_MODELLED)
-		return 0;
-	for (uint64_t line = first_line(pa); line < pa + len; line += LLC_LINE)
-		has_missed |= !llc_use(&h->cache, LLC_CPU, line);
-	return has_missed ? block_cycles_of_ps(&h->b, h->miss_latency) : 0;
-}
-
-void host_mem_touch(struct block *b, uint64_t pa, uint64_t len)
-{
-	struct host_mem *h = (struct host_mem *)b;
-
-	SIM_CHECK(b->cls == &host_mem_class, b);
-	for (uint64_t line = first_line(pa); h->llc == LLC_MODELLED && line < pa + len;
-	     line += LLC_LINE)
-		llc_use(&h->cache, LLC_CPU, line);
-}
-
-/* The NIC reads [pa, pa + len). Returns whether memory is needed. */
-static bool read_misses(struct host_mem *h, uint64_t pa, uint32_t len)
-{
-	uint64_t lines = (pa + len - 1) / LLC_LINE - pa / LLC_LINE + 1, hits = 0;
-
-	if (h->llc == LLC_WARM)
-		hits = lines;
-	else if (h->llc == LLC_MODELLED)
-		for (uint64_t line = first_line(pa); line < pa + len; line += LLC_LINE)
-			hits += llc_use(&h->cache, LLC_IO_READ, line);
-	h->llc_hits += hits;
-	h->llc_misses += lines - hits;
-	return hits < lines;
-}
-
-static void write_lines(struct host_mem *h, uint64_t pa, uint32_t len)
-{
-	if (h->llc != LLC_MODELLED)
-		return;
-	for (uint64_t line = first_line(pa); line < pa + len; line += LLC_LINE)
-		llc_use(&h->cache, LLC_IO_WRITE, line);
-}
-
-/*
- * Exponential, of integers: the number of leading zeros of a random word is geometric, its next 16
- * bits place the time between two halvings.
- */
-static uint64_t draw_spread(struct host_mem *h)
-{
-	uint64_t r = rng_next(&h->b.rng) | 1, zeros = (uint64_t)__builtin_clzll(r);
-	uint64_t halvings = (zeros << 16) + (0xffff - (r << zeros >> 47 & 0xffff));
-
-	return h->read_spread * halvings >> 16;
-}
-
-/* How much longer this read takes than others of its kind, in cycles. */
-static uint64_t read_extra(struct host_mem *h, bool is_miss)
-{
-	uint64_t ps = h->read_spread ? draw_spread(h) : 0;
-
-	if (is_miss && h->refresh_ppb && rng_chance(&h->b.rng, h->refresh_ppb))
-		ps += rng_below(&h->b.rng, h->refresh_time);
-	return ps ? block_cycles_of_ps(&h->b, ps) : 0;
-}
-
-static uint64_t span_ps(const struct host_mem *h, uint64_t from_cyc, uint64_t to_cyc)
-{
-	return domain_edge(h->b.dom, to_cyc) - domain_edge(h->b.dom, from_cyc);
-}
-
-/* When the request is translated. Interrupts are not. */
-static uint64_t translate(struct host_mem *h, const struct tlp *t)
-{
-	uint64_t now = h->b.cycle;
-	struct iommu_look look;
-
-	if (!h->iommu || t->addr == MSIX_ADDR)
-		return now;
-	look = iommu_translate(&h->mmu, t->addr, t->len, now);
-	h->iotlb_hits += look.hits;
-	h->iotlb_misses += look.walks;
-	h->iommu_wait_ps += span_ps(h, now, look.ready_cyc);
-	h->walker_wait_ps += span_ps(h, now, now + look.walker_wait_cyc);
-	h->walker_busy_ps += span_ps(h, now, now + look.walks * h->mmu.walk_cyc) / h->walkers;
-	return look.ready_cyc;
-}
-
 /* ---- the link ---- */
 
 static void land(struct host_mem *h, const struct tlp *t)
@@ -277,7 +188,7 @@ static void land(struct host_mem *h, const struct tlp *t)
 
 	SIM_CHECK(t->len > 0 && t->off + t->len <= buf_size(h->b.sim, t->buf), h);
 	if (mem_write(host->mem, t->addr, from, t->len)) {
-		write_lines(h, t->addr, t->len);
+		host_path_write(h, t);
 		host_cpu_landed(h, t->addr, t->len);
 		if (t->cls == DMA_CQE)
 			oplog_mark(host->oplog, t->op, OP_CQE, h->b.now_ps);
@@ -295,8 +206,7 @@ static void sample(struct host_mem *h, const struct wait_tlp *w)
 {
 	const struct host *host = h->b.env;
 	struct tlp t = w->tlp;
-	bool is_miss = read_misses(h, t.addr, t.len);
-	uint64_t ready = w->from_cyc + (is_miss ? h->miss_cyc : h->hit_cyc);
+	uint64_t ready = host_path_read(h, &t, w->from_cyc);
 	uint8_t *to = (uint8_t *)buf_data(h->b.sim, t.buf) + t.off;
 
 	SIM_CHECK(t.len > 0 && t.off + t.len <= buf_size(h->b.sim, t.buf), h);
@@ -305,7 +215,7 @@ static void sample(struct host_mem *h, const struct wait_tlp *w)
 		h->bad_addr++;
 	}
 	t.kind = TLP_CPLD;
-	cpl_put(h, &t, max_u64(ready + read_extra(h, is_miss), h->b.cycle));
+	cpl_put(h, &t, ready);
 	h->reads++;
 	h->read_b += t.len;
 }
@@ -321,10 +231,15 @@ static uint64_t serve_link(struct host_mem *h)
 			return CYCLE_NEVER; /* until one leaves, which is a step */
 		sample(h, w);
 	} else {
+		uint64_t at = host_path_write_at(h, &w->tlp);
+
 		SIM_CHECK(w->tlp.kind == TLP_MWR, h);
+		if (at > h->b.cycle)
+			return at;
 		land(h, &w->tlp);
 	}
 	ring_drop(&h->serve);
+	h->head_cyc = h->b.cycle + 1;
 	return next_of(h, &h->serve);
 }
 
@@ -335,7 +250,7 @@ static void take_tlp(struct host_mem *h)
 
 	if (!t || h->serve.n == h->serve.size)
 		return;
-	from = translate(h, t);
+	from = host_path_translate(h, t);
 	ring_put(&h->serve, t, from, (t->kind == TLP_MWR ? from : h->b.cycle) + h->write_cyc);
 	chan_pop(h->up);
 }
@@ -406,36 +321,6 @@ static const char *host_mem_check(const struct block *b, const char **param)
 	return why;
 }
 
-static void build_path(struct host_mem *h)
-{
-	struct block *b = &h->b;
-	uint64_t hit = h->read_latency, miss = h->read_latency + h->miss_latency, one_way = 0;
-
-	if (h->numa) {
-		hit += h->remote_hit;
-		miss += h->remote_miss;
-		one_way = h->remote_hit / 2;
-	}
-	h->hit_cyc = block_cycles_of_ps(b, hit);
-	h->miss_cyc = block_cycles_of_ps(b, miss);
-	h->write_cyc = block_cycles_of_ps(b, h->write_latency + one_way);
-	h->mmio_cyc = block_cycles_of_ps(b, h->mmio_latency + one_way);
-	h->refresh_ppb = min_u64(PPB_ONE, h->refresh_time * PPB_ONE / h->refresh_interval);
-	if (h->llc == LLC_MODELLED)
-		llc_build(&h->cache, b, h->llc_slices, 1u << h->llc_sets, h->llc_ways,
-			  h->ddio_ways);
-	if (!h->iommu)
-		return;
-	h->mmu.sets = 1u << h->iotlb_sets;
-	h->mmu.ways = h->iotlb_ways;
-	h->mmu.page = h->iommu_page;
-	h->mmu.walkers = h->walkers;
-	h->mmu.cached_levels = h->cached_levels;
-	h->mmu.access_cyc = block_cycles_of_ps(b, h->walk_access);
-	h->mmu.miss_cyc = block_cycles_of_ps(b, h->iotlb_miss);
-	iommu_build(&h->mmu, b);
-}
-
 static void host_mem_build(struct block *b)
 {
 	struct host_mem *h = (struct host_mem *)b;
@@ -447,7 +332,7 @@ static void host_mem_build(struct block *b)
 	h->reg.at = block_alloc(b, h->mmio_buffers, sizeof(struct wait_tlp));
 	h->pool = pool_create(b, h->mmio_buffers, REG_BYTES);
 	h->watch = block_alloc(b, host_cpu_watches(h), sizeof(*h->watch));
-	build_path(h);
+	host_path_build(h);
 	h->store_cyc = max_u64(1, block_cycles_of_ps(b, h->store_latency));
 	h->irq_cyc = block_cycles_of_ps(b, h->irq_latency);
 	h->llc_cyc = block_cycles_of_ps(b, h->llc_latency);
@@ -460,10 +345,8 @@ static void host_mem_reset(struct block *b)
 
 	h->serve.head = h->serve.n = h->reg.head = h->reg.n = 0;
 	cpl_reset(h);
-	if (h->llc == LLC_MODELLED)
-		llc_reset(&h->cache);
-	if (h->iommu)
-		iommu_reset(&h->mmu);
+	h->head_cyc = 0;
+	host_path_reset(h);
 	host_cpu_reset(h);
 	h->cpu_free_cyc = 0;
 	h->waiting = h->tlps_inside = 0;

@@ -2,7 +2,7 @@
 /*
  * host_mem.h - the struct of root complex and memory, for the files that make up the block
  *
- * host_mem.c serves the link, host_cpu.c the CPU.
+ * host_mem.c serves the link, host_cpu.c the CPU; host_path.c tells how long it takes.
  */
 #ifndef MODELS_HOST_MEM_H
 #define MODELS_HOST_MEM_H
@@ -63,6 +63,7 @@ struct host_mem {
 	uint32_t iotlb_sets, iotlb_ways, iommu_page, walkers, cached_levels;
 	uint64_t walk_access, iotlb_miss;
 	uint64_t read_spread, refresh_time, refresh_interval;
+	uint64_t mem_rate, socket_rate;
 	/* ports */
 	struct chan *cpu_req, *up, *cpu_rsp, *down;
 	/* state */
@@ -73,6 +74,9 @@ struct host_mem {
 	struct pool *pool;
 	struct watch *watch; /* by CQ index + 1, the event queue, bytes by QP; 0: ends of a list */
 	uint64_t cpu_free_cyc;
+	uint64_t head_cyc; /* since when the first TLP to be served is the first */
+	uint64_t mem_free_ps, socket_rd_free_ps,
+		socket_wr_free_ps; /* servers are busy until then */
 	/* the parameters, in cycles */
 	uint64_t write_cyc, mmio_cyc, store_cyc, llc_cyc, irq_cyc, poll_cyc;
 	uint64_t hit_cyc,
@@ -80,10 +84,13 @@ struct host_mem {
 	uint64_t refresh_ppb; /* a read of memory meets a refresh so often */
 	uint32_t waiting, tlps_inside;
 	/* statistics */
-	uint64_t reads, writes, read_b, write_b, stores, mmios, mmio_b, polls, polls_waited, peeks, irqs;
+	uint64_t reads, writes, read_b, write_b, stores, mmios, mmio_b, polls, polls_waited, peeks,
+		irqs;
 	uint64_t bad_addr;
 	uint64_t llc_hits, llc_misses, iotlb_hits, iotlb_misses, iommu_wait_ps, walker_wait_ps,
 		walker_busy_ps;
+	uint64_t mem_b, mem_busy_ps, mem_wait_ps, socket_rd_busy_ps, socket_wr_busy_ps,
+		socket_wait_ps;
 };
 
 static inline const struct wait_tlp *ring_head(const struct wait_ring *r)
@@ -111,7 +118,20 @@ static inline void ring_drop(struct wait_ring *r)
 	r->n--;
 }
 
-/* ---- host_mem.c ---- */
+/* ---- host_path.c ---- */
+
+void host_path_build(struct host_mem *h);
+void host_path_reset(struct host_mem *h);
+
+/* When the request, which came in this cycle, is translated. Interrupts are not. */
+uint64_t host_path_translate(struct host_mem *h, const struct tlp *t);
+
+/* A read is served now: when its completion can leave, as its access runs from 'from_cyc'. */
+uint64_t host_path_read(struct host_mem *h, const struct tlp *t, uint64_t from_cyc);
+
+/* When a write can land, this cycle or later; changes nothing. The first of 'serve' lands now. */
+uint64_t host_path_write_at(struct host_mem *h, const struct tlp *t);
+void host_path_write(struct host_mem *h, const struct tlp *t);
 
 /*
  * What the CPU leaves in the last-level cache by having written [pa, pa + len): for set-up, after

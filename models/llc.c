@@ -50,3 +50,12 @@ bool llc_use(struct llc *c, enum llc_use how, uint64_t pa)
 		assoc_fill_among(a, set, tag, n_ways);
 	return false;
 }
+
+bool llc_has(struct llc *c, uint64_t pa)
+{
+	uint64_t tag;
+	uint32_t set;
+	const struct assoc *a = slice_of(c, pa, &set, &tag);
+
+	return assoc_find(a, set, tag) != ASSOC_NONE;
+}

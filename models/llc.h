@@ -42,4 +42,7 @@ void llc_reset(struct llc *c);
  */
 bool llc_use(struct llc *c, enum llc_use how, uint64_t pa);
 
+/* Whether the line of 'pa' is there. Changes nothing. */
+bool llc_has(struct llc *c, uint64_t pa);
+
 #endif

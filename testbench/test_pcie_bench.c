@@ -99,11 +99,17 @@ static void pcie_bench_more_is_never_slower(void)
 		const char *few, *more;
 		uint32_t kind;
 		bool iommu;
-	} want[] = { { "dma_engine.tags=8", "dma_engine.tags=16", PCIE_BW_RD, false },
-		     { "host_mem.walkers=1", "host_mem.walkers=2", PCIE_BW_RD, true },
-		     { "host_mem.iotlb_ways=16", "host_mem.iotlb_ways=128", PCIE_BW_RD, true },
-		     { "pcie_link.lanes=4", "pcie_link.lanes=8", PCIE_BW_WR, false },
-		     { "pcie_link.gen=1", "pcie_link.gen=2", PCIE_BW_RD, false } };
+	} want[] = {
+		{ "dma_engine.tags=8", "dma_engine.tags=16", PCIE_BW_RD, false },
+		{ "host_mem.walkers=1", "host_mem.walkers=2", PCIE_BW_RD, true },
+		{ "host_mem.iotlb_ways=16", "host_mem.iotlb_ways=128", PCIE_BW_RD, true },
+		{ "pcie_link.lanes=4", "pcie_link.lanes=8", PCIE_BW_WR, false },
+		{ "pcie_link.gen=1", "pcie_link.gen=2", PCIE_BW_RD, false },
+		{ "host_mem.mem_rate=10Gbps", "host_mem.mem_rate=30Gbps", PCIE_BW_RD, false },
+		{ "host_mem.mem_rate=10Gbps", "host_mem.mem_rate=30Gbps", PCIE_BW_WR, false },
+		{ "host_mem.socket_rate=10Gbps", "host_mem.socket_rate=30Gbps", PCIE_BW_RD, false },
+		{ "host_mem.socket_rate=10Gbps", "host_mem.socket_rate=30Gbps", PCIE_BW_WR, false }
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		struct pcie_bench_how how = reads(want[i].kind, 2000);
@@ -116,6 +122,8 @@ static void pcie_bench_more_is_never_slower(void)
 		if (i < 3)
 			how.size = 64;
 		how.has_iommu = want[i].iommu;
+		how.is_remote = strstr(want[i].few, "socket") != NULL;
+		how.is_cold = strstr(want[i].few, "mem_rate") != NULL;
 		few = run(&how).kops;
 		sets[0] = want[i].more;
 		CU_ASSERT(run(&how).kops > few * 11 / 10);
