@@ -6,7 +6,7 @@
  * too, a request of n packets (PSNs) ends, well or badly, within
  *
  *	UC, UD	service
- *	RC	(n + 1) * ((retry + 1) * RTO + (rnr_retry + 1) * RNR) + service
+ *	RC	(n + 1) * ((retry + 1) * (RTO + round) + (rnr_retry + 1) * RNR) + service
  *
  * where RTO is the longest the ACK timer runs: 4.096 us * 2^timeout * requester.timeout_factor
  * (IBTA vol. 1, 9.7.6.1.3), or what requester.rto and its limits make of it; RNR is the time of the
@@ -15,6 +15,8 @@
  * 1 end the QP (9.7.5.1.4), or in an RNR NAK, of which rnr_retry + 1 do; each acknowledgement that
  * reloads the counters is for at least one of n packets more. 'service' is for all that is not a
  * timer: NICs of odd sizes, slow links, other QPs' packets; it follows the bytes of the whole trace.
+ * 'round' is what of it each attempt meets again: the timer of an attempt runs from its packet's
+ * departure, before which all others' packets may have had their turn.
  */
 #include <inttypes.h>
 
@@ -26,7 +28,10 @@
 #define RNR_UNIT_PS (10 * PS_PER_US)
 #define RNR_CODE_0 65536u
 
-/* The slowest NIC that is drawn moves a byte in 20 ns (dma_engine.width 1 at 50 MHz), often twice. */
+/*
+ * The slowest NIC that is drawn moves a byte in 20 ns (dma_engine.width 1 at 50 MHz), often twice; one
+ * with one tag reads 128 B in 5 us or more.
+ */
 #define SERVICE_PS (2 * PS_PER_MS)
 #define SERVICE_PS_PER_BYTE (100 * PS_PER_NS)
 
@@ -49,22 +54,25 @@ static uint64_t rto_ps(const struct tb_case *c, const struct trace_qp *q)
 	}
 }
 
-static uint64_t timers_ps(const struct tb_case *c, const struct trace_qp *q, uint32_t len)
-{
-	const struct trace_qp *peer = &c->run.trace->qps[q->peer_qp];
-	uint64_t n_rnr = q->rnr_retry == 7 ? 1 : q->rnr_retry + 1;
-	uint64_t rnr = (peer->min_rnr ? aeth_credits(peer->min_rnr) : RNR_CODE_0) * RNR_UNIT_PS;
-
-	return (psn_count(len, q->mtu) + 1ull) * ((q->retry + 1) * rto_ps(c, q) + n_rnr * rnr);
-}
-
-static uint64_t service_ps(const struct tb_case *c)
+/* The bytes of the whole trace, moved once. */
+static uint64_t round_ps(const struct tb_case *c)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < c->ref.n_wr; i++)
 		bytes += c->ref.wr[i].r.kind == REC_POST ? c->ref.wr[i].len : 0;
-	return SERVICE_PS + bytes * SERVICE_PS_PER_BYTE;
+	return bytes * SERVICE_PS_PER_BYTE;
+}
+
+static uint64_t attempts_ps(const struct tb_case *c, const struct trace_qp *q, uint32_t len,
+			    uint64_t round)
+{
+	const struct trace_qp *peer = &c->run.trace->qps[q->peer_qp];
+	uint64_t n_rnr = q->rnr_retry == 7 ? 1 : q->rnr_retry + 1;
+	uint64_t rnr = (peer->min_rnr ? aeth_credits(peer->min_rnr) : RNR_CODE_0) * RNR_UNIT_PS;
+
+	return (psn_count(len, q->mtu) + 1ull) *
+	       ((q->retry + 1) * (rto_ps(c, q) + round) + n_rnr * rnr);
 }
 
 /* The receive that a request takes, or NULL: it takes none, or which is not known. */
@@ -92,7 +100,7 @@ const char *judge_time(const struct tb_case *c, uint32_t qp)
 {
 	const struct ref_qp *q = &c->ref.qp[qp];
 	const struct trace_qp *t = &c->run.trace->qps[qp];
-	uint64_t due = 0, service = service_ps(c);
+	uint64_t due = 0, round = round_ps(c);
 
 	for (uint32_t k = 0; k < q->n_sends; k++) {
 		const struct ref_wr *w = &c->ref.wr[q->sends[k]], *recv;
@@ -100,8 +108,8 @@ const char *judge_time(const struct tb_case *c, uint32_t qp)
 		recv = recv_of(c, q, q->sends[k]);
 		due = max_u64(due, w->t_post);
 		if (t->type == QP_RC)
-			due = max_u64(due, recv ? recv->t_post : 0) + timers_ps(c, t, w->len);
-		due += service;
+			due = max_u64(due, recv ? recv->t_post : 0) + attempts_ps(c, t, w->len, round);
+		due += SERVICE_PS + round;
 		if (!w->is_signaled && !w->is_error)
 			continue;
 		if (w->t_poll > due && !(t->type == QP_RC && has_no_bound(t, w, recv)))
