@@ -75,12 +75,14 @@ struct rsp_slot {
 	uint32_t rkey, len, first_psn, n_psn;
 	uint32_t op;
 	uint32_t start,
-		at;      /* packets: where the current pass over the response began, and stands */
-	uint32_t n_jobs; /* handed over and not reported done */
+		at;       /* packets: where the current pass over the response began, and stands */
+	uint32_t n_jobs;  /* handed over and not reported done */
+	uint32_t n_first; /* of these, such as were pushed before is_handed */
 	uint8_t opcode;
 	bool is_used;
 	bool is_active;   /* on the QP's queue of responses */
-	bool is_answered; /* all of it was sent at least once */
+	bool is_handed;   /* all of it was handed over at least once */
+	bool is_answered; /* ... and has left */
 	bool is_here;     /* its state is in the NIC (rsc_cache), for the current pass */
 };
 

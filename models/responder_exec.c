@@ -241,7 +241,8 @@ void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 }
 
 /*
- * Never a NAK: executed once already. READ and ATOMIC are answered again from the saved resource.
+ * Never a NAK: executed once already. READ and ATOMIC are answered again from the saved resource;
+ * a READ whose key was taken back since is not (protocol.md section 9; as qib does).
  */
 static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		      const struct opcode_info *i)
@@ -418,11 +419,16 @@ void rsp_take_xlate(struct responder *r)
 		return;
 	c = &r->ctx[m->tag];
 	q = &r->qp[c->m.qpi];
-	if (m->status != XLATE_OK)
+	if (m->status != XLATE_OK && c->is_dup) {
+		/* the requester has its answer, or the key would still be good: no fault of a request */
+		r->dropped++;
+		rsp_ctx_done(r, c);
+	} else if (m->status != XLATE_OK) {
 		rsp_services[q->type]->refuse(r, c, NAK_REMOTE_ACCESS,
 					      recv_end(r, c, NAK_REMOTE_ACCESS));
-	else
+	} else {
 		rsp_execute(r, q, c, &opcode_info[c->m.opcode]);
+	}
 	chan_pop(r->xlate_rsp);
 }
 

@@ -224,6 +224,7 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t 
 				  .is_last = s->at + n == s->n_psn,
 				  .is_retry = s->is_answered || s->start });
 	s->n_jobs++;
+	s->n_first += !s->is_handed;
 	q->jobs_out++;
 }
 
@@ -254,6 +255,7 @@ uint64_t rsp_send_job(struct responder *r)
 	s->at += n;
 	if (s->at == s->n_psn) {
 		s->is_active = false;
+		s->is_handed = true;
 		q->q_head = q->q_head + 1 == q->n_slot ? 0 : q->q_head + 1;
 		q->q_len--;
 	}
@@ -267,6 +269,7 @@ void rsp_take_job_done(struct responder *r)
 	const struct job_done *m = job_done_peek(r->job_done);
 	struct rsp_slot *s;
 	struct rsp_qp *q;
+	bool is_first;
 
 	if (!m)
 		return;
@@ -274,12 +277,14 @@ void rsp_take_job_done(struct responder *r)
 	s = &q->slot[m->tag >> TAG_SLOT_SHIFT];
 	s->n_jobs--;
 	q->jobs_out--;
-	if (m->status != XLATE_OK)
+	is_first = s->n_first > 0;
+	s->n_first -= is_first;
+	/* a second answer may have lost its key since: what is left of it goes unsent */
+	if (m->status != XLATE_OK && is_first)
 		rsp_break(r, m->qpi, m->tag & PSN_MASK, NAK_REMOTE_ACCESS, CQE_SYNDROME_WR_FLUSH);
-	if (!s->is_active && !s->n_jobs) {
-		s->is_answered = true;
+	s->is_answered = s->is_handed && !s->n_first;
+	if (!s->is_active && !s->n_jobs)
 		rsp_unpark(r, m->qpi);
-	}
 	consider_ack(r, m->qpi);
 	chan_pop(r->job_done);
 }

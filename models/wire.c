@@ -9,8 +9,9 @@
  *
  * The bytes of each frame are copied as it enters: the sender gets its buffer back at its last bit,
  * and the wire's buffers live until the receiver is done with them. They come in three sizes,
- * enough for the line and for `buffer` bytes in the receivers; should they run out, frames wait at
- * the entrance.
+ * enough for the line and for `buffer` bytes in the receivers; should they run out, frames are lost
+ * as in a receiver without room. (Were they to wait here, two receivers that answer before they take
+ * more could wait for each other for ever.)
  * Impairments are of two kinds: probabilities, drawn from a seeded stream for each direction, and
  * rules for the n-th frame (wire.h). A damaged frame has one bit flipped between BTH and ICRC, as
  * in the memory of a faulty switch that then computes a fresh FCS: the MAC takes it, the ICRC
@@ -63,8 +64,8 @@ struct wire {
 	struct pool *pool[N_SIZES];
 	uint32_t in_flight_ab, in_flight_ba;
 	/* statistics */
-	uint64_t frames_ab, frames_ba, bytes_ab, bytes_ba, lost, corrupted, duplicated, delayed,
-		late;
+	uint64_t frames_ab, frames_ba, bytes_ab, bytes_ba, lost, overrun, corrupted, duplicated,
+		delayed, late;
 };
 
 #define T struct wire
@@ -83,7 +84,7 @@ static const struct field wire_fields[] = {
 	PARAM_TIME(T, jitter_delay, 5 * PS_PER_US, 1, 10 * PS_PER_MS, "longest time it is late",
 		   "declared"),
 	PARAM_BYTES(T, buffer, 2 * MIB, 64 * KIB, 256 * MIB,
-		    "of each packet size, for what receivers still hold",
+		    "of each packet size, for what receivers still hold; frames beyond are lost",
 		    "declared: receive buffers of both ends and more"),
 	PORT_IN(T, a_in, frame, "frames from end a"),
 	PORT_IN(T, b_in, frame, "frames from end b"),
@@ -94,6 +95,7 @@ static const struct field wire_fields[] = {
 	STAT(T, bytes_ab, "B", "bytes of these, without FCS and padding"),
 	STAT(T, bytes_ba, "B", "bytes of these, without FCS and padding"),
 	STAT(T, lost, "pkt", "frames lost"),
+	STAT(T, overrun, "pkt", "frames lost because the receivers hold too many: see buffer"),
 	STAT(T, corrupted, "pkt", "frames damaged"),
 	STAT(T, duplicated, "pkt", "frames that arrived twice"),
 	STAT(T, delayed, "pkt", "frames held back"),
@@ -315,14 +317,16 @@ static uint64_t enter_repeat(struct wire *w, struct lane *l)
 	struct flight f = l->repeat;
 	struct packet *copy;
 
-	if (!pool_can_alloc(pool))
-		return pool_stall(pool);
-	f.buf = copy_packet(w, p);
-	copy = buf_data(w->b.sim, f.buf);
-	copy->op = copy->rsp_op = OP_NONE;
+	if (pool_can_alloc(pool)) {
+		f.buf = copy_packet(w, p);
+		copy = buf_data(w->b.sim, f.buf);
+		copy->op = copy->rsp_op = OP_NONE;
+		insert(w, l, &f);
+	} else {
+		w->overrun++;
+	}
 	buf_unref(&w->b, l->repeat.buf);
 	l->repeat.buf = BUF_NONE;
-	insert(w, l, &f);
 	return w->b.cycle + 1;
 }
 
@@ -333,7 +337,6 @@ static uint64_t enter(struct wire *w, unsigned i, struct chan *in)
 	struct lane *l = &w->lane[i];
 	const struct frame *m = frame_peek(in);
 	const struct packet *p;
-	struct pool *pool;
 	struct fate fate;
 
 	/* a full line is entered again when its head has left */
@@ -345,9 +348,6 @@ static uint64_t enter(struct wire *w, unsigned i, struct chan *in)
 		return CYCLE_NEVER;
 	p = buf_data(b->sim, m->buf);
 	SIM_CHECK(p->len <= size_limit[N_SIZES - 1], b);
-	pool = pool_for(w, p);
-	if (!pool_can_alloc(pool))
-		return pool_stall(pool);
 	l->frames++;
 	*(i ? &w->frames_ba : &w->frames_ab) += 1;
 	*(i ? &w->bytes_ba : &w->bytes_ab) += p->len;
@@ -355,6 +355,8 @@ static uint64_t enter(struct wire *w, unsigned i, struct chan *in)
 	apply_rules(w, l, i, &fate);
 	if (fate.is_lost)
 		w->lost++;
+	else if (!pool_can_alloc(pool_for(w, p)))
+		w->overrun++;
 	else
 		launch(w, l, m, p, &fate);
 	buf_unref(b, m->buf);

@@ -22,16 +22,33 @@
 /* A range of bytes that an earlier request of a connection may still read or write. */
 struct range {
 	uint32_t from, len;
+	uint32_t item;  /* of whom */
 	bool is_remote; /* in the peer's tgt; else in the own loc */
 	bool is_atomic;
+};
+
+/* A request that must be refused. What its completion is to say goes with it as wrid (gen_trace.h). */
+enum wrong {
+	WRONG_NOT,
+	WRONG_KEY,     /* nobody's */
+	WRONG_END,     /* ends behind the region */
+	WRONG_RIGHTS,  /* a region that the peer keeps to itself */
+	WRONG_ALIGN,   /* an ATOMIC between two words */
+	WRONG_LOCAL,   /* a local key that is nobody's */
+	WRONG_WINDOW,  /* a byte outside of a window */
+	WRONG_ACCESS,  /* an ATOMIC through a window that allows none */
+	WRONG_INVALID, /* a window that was taken back */
+	WRONGS
 };
 
 /* One end of a connection. */
 struct end {
 	uint32_t psn, sq, rq, max_sge, max_inline,
-		max_run; /* max_run: unsignaled requests in a row */
-	uint64_t tgt_va; /* of the own tgt */
-	uint32_t ech_at; /* next free place of the MR whose receives are sent on */
+		max_run;    /* max_run: unsignaled requests in a row */
+	uint32_t rd_atomic; /* READs and ATOMICs outstanding */
+	bool has_wrong;     /* its last request must be refused */
+	uint64_t tgt_va;    /* of the own tgt */
+	uint32_t ech_at;    /* next free place of the MR whose receives are sent on */
 	struct range pending[MAX_PENDING]; /* of READs and ATOMICs since the last fence */
 	uint32_t n_pending;
 	/* while writing */
@@ -63,7 +80,9 @@ struct item {
 	uint32_t window;   /* number + 1 of the window that it binds, uses or invalidates */
 	uint32_t wait_for; /* item + 1 whose completion it waits for */
 	bool is_awaited;   /* some item waits for this one's completion */
-	bool fence, is_wrong, is_inline;
+	bool fence, is_inline;
+	enum wrong wrong;
+	bool is_null;     /* of no bytes, with a key that is nobody's: nobody looks at it */
 	uint32_t echo_of; /* item + 1 whose payload this one sends on when it has come */
 	uint32_t echo_at; /* its receive is to lie there in ech, if it has an echo */
 	bool has_echo;

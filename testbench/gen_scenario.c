@@ -84,6 +84,11 @@ static const struct knob knobs[] = {
 	KNOB("pcie_link.depth", "64", "2", "3", "5"),
 	KNOB("doorbell.slots", NULL, "1", "2"),
 	KNOB("cqe_writer.buffers", NULL, "2", "3"),
+	KNOB("cqe_writer.compress", NULL, "on", "on", "off"),
+	KNOB("cqe_writer.compress_max", NULL, "2", "3", "9", "17"),
+	KNOB("cqe_writer.compress_time", NULL, "0ps", "1us", "20us"),
+	KNOB("cqe_writer.compress_sessions", NULL, "1", "2"),
+	KNOB("cqe_writer.mini_format", NULL, "csum", "csum_stridx"),
 	KNOB("atomic.parallel", NULL, "1", "2"),
 	KNOB("atomic.interval", NULL, "5", "50"),
 	KNOB("rx_parser.width", NULL, "8", "1024"),
@@ -121,7 +126,6 @@ static const struct knob knobs[] = {
 	KNOB("nic.clock", NULL, "100MHz", "333MHz", "1GHz"),
 	KNOB("nic0.clock", NULL, "50MHz", "777MHz"),
 	KNOB("host.clock", NULL, "250MHz", "100MHz", "3GHz"),
-	KNOB("wire.buffer", "256KiB", "64KiB", "100KB"),
 	KNOB("link0.length", NULL, "1m", "100m", "2km"),
 	KNOB("feed.clock", NULL, "10MHz"),
 };
@@ -143,6 +147,8 @@ static void write_loss(struct gen *g)
 							[CORRUPT] = "corrupt",
 							[JITTER] = "jitter" };
 
+	if (one_in(g, 6)) /* what the receivers hold is all that the wire has: more is lost */
+		write_setting(g, "wire.buffer", one_in(g, 2) ? "64KiB" : "100KB");
 	fprintf(g->f, "[link0]\n");
 	for (unsigned i = 0; i < IMPAIRMENTS; i++) {
 		if (one_in(g, 2))

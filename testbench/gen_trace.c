@@ -21,6 +21,7 @@ static void make_end(struct gen *g, struct end *e)
 	e->max_sge = PICK(g, 4, 6, 16);
 	e->max_inline = PICK(g, 0, 28, 64, 200);
 	e->max_run = below(g, (uint32_t)(e->sq > 8 ? 8 : e->sq));
+	e->rd_atomic = PICK(g, 1, 2, 4, 16);
 }
 
 static void make_connections(struct gen *g)
@@ -88,9 +89,10 @@ static bool hits_pending(const struct end *e, bool is_remote, bool atomics, uint
 	return false;
 }
 
-static void add_pending(struct end *e, bool is_remote, bool is_atomic, uint32_t from, uint32_t len)
+static void add_pending(struct end *e, uint32_t item, bool is_remote, bool is_atomic, uint32_t from,
+			uint32_t len)
 {
-	e->pending[e->n_pending++] = (struct range){ from, len, is_remote, is_atomic };
+	e->pending[e->n_pending++] = (struct range){ from, len, item, is_remote, is_atomic };
 }
 
 /* Cut its bytes into pieces of MR 'mr'; pieces that are written to do not overlap. */
@@ -119,8 +121,33 @@ static bool is_read_like(enum wr_opcode op)
 	return op == WR_RDMA_READ || is_atomic(op);
 }
 
+/* 'it' waits for 'x' to complete, and by a fence for what it waited for before. */
+static void await(struct gen *g, struct item *it, struct item *x)
+{
+	it->fence |= it->wait_for != 0;
+	it->wait_for = (uint32_t)(x - g->item) + 1;
+	x->is_awaited = true;
+}
+
+/* Bytes that an earlier request brings are sent when that is over: behind a fence, or its completion. */
+static void wait_for_bytes(struct gen *g, struct item *it, struct end *e, const struct piece *p)
+{
+	uint32_t last = 0;
+
+	if (!hits_pending(e, false, true, p->off, p->len))
+		return;
+	for (uint32_t i = 0; i < e->n_pending; i++)
+		if (!e->pending[i].is_remote &&
+		    overlap(e->pending[i].from, e->pending[i].len, p->off, p->len))
+			last = e->pending[i].item;
+	if (one_in(g, 2) || it->fence)
+		it->fence = true;
+	else if (it->wait_for <= last)
+		await(g, it, &g->item[last]);
+}
+
 /*
- * The local pieces of a request, and a fence when it sends what an earlier one may still bring.
+ * The local pieces of a request, which waits when it sends what an earlier one may still bring.
  * (What is brought to a place from which an earlier request sends is no conflict: the response
  * tells that the request has arrived.)
  */
@@ -131,7 +158,7 @@ static void choose_local(struct gen *g, struct item *it, const struct conn *c, s
 
 	cut(g, it, mr, c->region, e->max_sge, is_target);
 	for (uint32_t i = 0; !is_target && mr == 'l' && i < it->n_pieces; i++)
-		it->fence |= hits_pending(e, false, true, it->piece[i].off, it->piece[i].len);
+		wait_for_bytes(g, it, e, &it->piece[i]);
 	it->is_inline = !is_target && mr == 's' && it->op != WR_FLUSH && it->len <= e->max_inline &&
 			one_in(g, 2);
 }
@@ -155,18 +182,20 @@ static void choose_remote(struct gen *g, struct item *it, struct end *e, uint32_
 	}
 }
 
-static void keep_pending(struct item *it, struct end *e)
+static void keep_pending(struct gen *g, struct item *it, struct end *e)
 {
+	uint32_t n = (uint32_t)(it - g->item);
+
 	if (e->n_pending + MAX_PIECES + 1 > MAX_PENDING)
 		it->fence = true;
 	if (it->fence)
 		e->n_pending = 0;
 	for (uint32_t i = 0; is_read_like(it->op) && i < it->n_pieces; i++)
 		if (it->piece[i].mr == 'l')
-			add_pending(e, false, is_atomic(it->op), it->piece[i].off,
+			add_pending(e, n, false, is_atomic(it->op), it->piece[i].off,
 				    it->piece[i].len);
 	if ((is_read_like(it->op) && !it->is_counter) || it->op == WR_ATOMIC_WRITE)
-		add_pending(e, true, it->op != WR_RDMA_READ, it->roff, it->len);
+		add_pending(e, n, true, it->op != WR_RDMA_READ, it->roff, it->len);
 }
 
 static void add_counter(struct gen *g, struct item *it)
@@ -203,7 +232,7 @@ static void add_echo(struct gen *g, uint32_t send)
 	it->piece[0] = (struct piece){ 'e', e->ech_at, s->len };
 	if (has_remote(it->op))
 		choose_remote(g, it, e, 0, c->region);
-	keep_pending(it, e);
+	keep_pending(g, it, e);
 	it->echo_of = send + 1;
 	s->has_echo = true;
 	s->echo_at = e->ech_at;
@@ -238,17 +267,11 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 		choose_local(g, it, c, e);
 		if (has_remote(it->op))
 			choose_remote(g, it, e, 0, c->region);
+		it->is_null = it->op != WR_FLUSH && has_remote(it->op) && !it->len && one_in(g, 2);
 	}
-	keep_pending(it, e);
+	keep_pending(g, it, e);
 	if (one_in(g, 6))
 		add_echo(g, (uint32_t)(it - g->item));
-}
-
-/* 'it' waits for 'x' to complete. */
-static void await(struct gen *g, struct item *it, struct item *x)
-{
-	it->wait_for = (uint32_t)(x - g->item) + 1;
-	x->is_awaited = true;
 }
 
 /* A request through a window over 'len' bytes from 'from' on. */
@@ -263,12 +286,12 @@ static struct item *use_window(struct gen *g, struct item *bind, uint32_t from, 
 	it->window = bind->window;
 	choose_local(g, it, c, e);
 	choose_remote(g, it, e, from, len);
-	keep_pending(it, e);
+	keep_pending(g, it, e);
 	return it;
 }
 
 /* A window is taken back, by its owner or by the peer, who has ended its READs. */
-static void take_back(struct gen *g, struct item *bind, struct item *last)
+static struct item *take_back(struct gen *g, struct item *bind, struct item *last)
 {
 	bool by_peer = one_in(g, 2);
 	struct item *it = new_item(g, bind->conn, by_peer ? last->host : bind->host,
@@ -277,20 +300,58 @@ static void take_back(struct gen *g, struct item *bind, struct item *last)
 	it->window = bind->window;
 	if (!by_peer) {
 		await(g, it, last);
-		return;
+		return it;
 	}
 	it->fence = true;
 	it->len = message_length(g, g->conn[it->conn].mtu);
 	choose_local(g, it, &g->conn[it->conn], &g->conn[it->conn].end[it->host]);
-	keep_pending(it, &g->conn[it->conn].end[it->host]);
+	keep_pending(g, it, &g->conn[it->conn].end[it->host]);
+	return it;
+}
+
+static bool is_end_free(const struct gen *g, uint32_t conn, uint32_t host)
+{
+	return !g->conn[conn].end[host].has_wrong;
+}
+
+/* The peer goes beyond what the window allows, as its last request. */
+static void misuse(struct gen *g, struct item *bind, struct item *last, bool is_taken_back)
+{
+	static const enum wr_opcode ops[] = { WR_RDMA_WRITE, WR_RDMA_READ, WR_RDMA_WRITE_WITH_IMM };
+	uint32_t host = 1 - bind->host;
+	struct conn *c = &g->conn[bind->conn];
+	struct item *it = new_item(g, bind->conn, host, ops[below(g, 2)]);
+	enum wrong wrong = is_taken_back                                           ? WRONG_INVALID
+			   : one_in(g, 3) && bind->roff % 8 == 0 && bind->len >= 8 ? WRONG_ACCESS
+										   : WRONG_WINDOW;
+
+	c->end[host].has_wrong = true;
+	it->wrong = wrong;
+	it->window = bind->window;
+	if (wrong == WRONG_ACCESS)
+		it->op = WR_ATOMIC_FETCH_AND_ADD;
+	it->len = is_atomic(it->op) ? 8
+				    : 1 + below(g, bind->len < 3 * c->mtu ? bind->len : 3 * c->mtu);
+	choose_local(g, it, c, &c->end[host]);
+	it->roff = bind->roff;
+	if (wrong == WRONG_WINDOW) /* from the byte before it, or to the byte behind it */
+		it->roff = bind->roff && one_in(g, 2) ? bind->roff - 1
+						      : bind->roff + bind->len - it->len + 1;
+	await(g, it, last);
 }
 
 /* 'host' opens a window over part of its tgt to the peer, who makes use of it. */
 static void add_window(struct gen *g, uint32_t conn, uint32_t host)
 {
 	struct conn *c = &g->conn[conn];
-	struct item *bind = new_item(g, conn, host, WR_BIND_MW), *it = NULL;
-	struct window *w = &g->window[g->n_windows++];
+	struct item *bind, *it = NULL;
+	struct window *w;
+	bool is_taken_back = !one_in(g, 4);
+
+	if (!is_end_free(g, conn, 0) || !is_end_free(g, conn, 1))
+		return;
+	bind = new_item(g, conn, host, WR_BIND_MW);
+	w = &g->window[g->n_windows++];
 
 	w->host = host;
 	w->key = (0x400 + g->n_windows) << 8 | below(g, 256);
@@ -303,8 +364,10 @@ static void add_window(struct gen *g, uint32_t conn, uint32_t host)
 				bind->len < 10 * c->mtu ? bind->len : 10 * c->mtu);
 		await(g, it, bind);
 	}
-	if (!one_in(g, 4))
-		take_back(g, bind, it);
+	if (is_taken_back)
+		it = take_back(g, bind, it);
+	if (g->out->is_wrong && one_in(g, 2))
+		misuse(g, bind, it, is_taken_back);
 }
 
 /* A request that must be refused, the last of its end. */
@@ -317,11 +380,27 @@ static void add_wrong(struct gen *g, uint32_t conn, uint32_t host)
 		WR_ATOMIC_FETCH_AND_ADD,
 	};
 	struct conn *c = &g->conn[conn];
-	struct item *it = new_item(g, conn, host, ops[below(g, sizeof(ops) / sizeof(ops[0]))]);
+	struct item *it;
 
+	if (!is_end_free(g, conn, host))
+		return;
+	it = new_item(g, conn, host, ops[below(g, ARRAY_LEN(ops))]);
+	c->end[host].has_wrong = true;
+	it->wrong = PICK(g, WRONG_KEY, WRONG_END, WRONG_RIGHTS, WRONG_ALIGN, WRONG_LOCAL);
+	if (it->wrong == WRONG_ALIGN && !is_atomic(it->op))
+		it->op = WR_ATOMIC_FETCH_AND_ADD;
+	if (it->wrong == WRONG_LOCAL)
+		it->op = WR_RDMA_WRITE;
 	it->len = is_atomic(it->op) ? 8 : 1 + below(g, 3 * c->mtu);
 	choose_local(g, it, c, &c->end[host]);
-	it->is_wrong = true;
+	it->is_inline &= it->wrong != WRONG_LOCAL;
+	if (it->wrong == WRONG_LOCAL && it->n_pieces > 1)
+		it->n_pieces = 1;
+	if (it->wrong == WRONG_ALIGN)
+		it->roff = 8 * below(g, 6) + 1 + below(g, 7);
+	else if (it->wrong == WRONG_END) /* of an ATOMIC the alignment is looked at first */
+		it->roff = is_atomic(it->op) ? c->region & ~7u
+					     : c->region - it->len + 1 + below(g, it->len);
 }
 
 /* ---- receives ---- */
@@ -384,8 +463,11 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	make_connections(g);
 	n = (want->is_clean ? 20 : 2) + below(g, 30);
 	for (uint32_t i = 0; i < n; i++) {
-		add_request(g, below(g, g->n_conn), below(g, 4) == 0);
-		if (!g->may_end && g->n_windows < MAX_WINDOWS && one_in(g, 10))
+		uint32_t conn = below(g, g->n_conn), host = below(g, 4) == 0;
+
+		if (is_end_free(g, conn, host) && is_end_free(g, conn, 1 - host))
+			add_request(g, conn, host);
+		if (g->n_windows < MAX_WINDOWS && one_in(g, 10))
 			add_window(g, below(g, g->n_conn), below(g, 2));
 	}
 	if (out->is_wrong)

@@ -19,6 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A request that must be refused has wrid = GEN_WRONG + the status of its completion (enum wc_status). */
+#define GEN_WRONG 0xbad00u
+
 struct gen_case {
 	char *trace, *ini; /* text; free with gen_free */
 	bool may_fail; /* packets are lost or timers are short: requests may end in RETRY_EXC_ERR */

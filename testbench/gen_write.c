@@ -16,6 +16,8 @@ static const char *mr_prefix(char mr)
 			   : "tkt";
 }
 
+#define TGT_KEY(conn) ((0x600u + (conn)) << 8)
+
 uint64_t gen_write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn, uint32_t len,
 		      const char *access, const char *fill)
 {
@@ -24,8 +26,11 @@ uint64_t gen_write_mr(struct gen *g, uint32_t host, const char *name, uint32_t c
 		      ((uint64_t)name[1] << 40);
 
 	va += one_in(g, 2) ? 0 : 8 * below(g, 512);
-	fprintf(g->f, "mr h%u %s%u va=0x%" PRIx64 " len=%u access=%s page=%s fill=%s\n", host, name,
+	fprintf(g->f, "mr h%u %s%u va=0x%" PRIx64 " len=%u access=%s page=%s fill=%s", host, name,
 		conn, va, len, access, pages[below(g, 4)], fill);
+	if (strcmp(name, "tgt") == 0)
+		fprintf(g->f, " rkey=0x%x", TGT_KEY(conn));
+	fputc('\n', g->f);
 	return va;
 }
 
@@ -38,8 +43,9 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 		"qp h%u q%u type=RC peer=h%u.q%u psn=%u mtu=%u sq=%u rq=%u max_sge=%u inline=%u",
 		host, conn, 1 - host, conn, e->psn, c->mtu, e->sq, e->rq, e->max_sge,
 		e->max_inline);
-	fprintf(g->f, " access=rw,rr,ra,fl rd_atomic=%u dest_rd_atomic=16 timeout=%u min_rnr=%u",
-		PICK(g, 1, 2, 4, 16), g->out->may_fail ? 1 + below(g, 10) : 14, 1 + below(g, 6));
+	fprintf(g->f, " access=rw,rr,ra,fl rd_atomic=%u dest_rd_atomic=%u timeout=%u min_rnr=%u",
+		e->rd_atomic, one_in(g, 3) ? 16 : c->end[1 - host].rd_atomic,
+		g->out->may_fail ? 1 + below(g, 10) : 14, 1 + below(g, 6));
 	if (has_cq)
 		fprintf(g->f, " scq=c0%s", one_in(g, 2) ? " rcq=c0" : "");
 	if (one_in(g, 4))
@@ -97,6 +103,10 @@ static void write_setup(struct gen *g)
 
 static void write_pieces(struct gen *g, const struct item *it)
 {
+	if (it->wrong == WRONG_LOCAL) {
+		fprintf(g->f, " sge=va:0x%x:lkey:0x7f0000:%u", 8 * below(g, 1u << 20), it->len);
+		return;
+	}
 	for (uint32_t i = 0; i < it->n_pieces; i++) {
 		const struct piece *p = &it->piece[i];
 
@@ -149,8 +159,14 @@ static void write_remote(struct gen *g, const struct item *it)
 {
 	uint32_t count = below(g, g->n_tickets[it->host] + 1);
 
-	if (it->is_wrong)
-		fprintf(g->f, " remote=va:0x%x:rkey:0x7f0000", 8 * below(g, 1u << 20));
+	if (it->wrong == WRONG_KEY || it->is_null)
+		fprintf(g->f, " remote=va:0x%x:rkey:0x%x", 8 * below(g, 1u << 20),
+			it->is_null ? 0x7e0000 : 0x7f0000);
+	else if (it->wrong == WRONG_RIGHTS)
+		fprintf(g->f, " remote=src%u:0", it->conn);
+	else if (it->wrong == WRONG_END)
+		fprintf(g->f, " remote=va:0x%" PRIx64 ":rkey:0x%x",
+			g->conn[it->conn].end[1 - it->host].tgt_va + it->roff, TGT_KEY(it->conn));
 	else if (it->is_counter)
 		fprintf(g->f, " remote=cnt0:0");
 	else if (it->window)
@@ -166,6 +182,20 @@ static void write_remote(struct gen *g, const struct item *it)
 	else if (it->op == WR_ATOMIC_CMP_AND_SWP)
 		fprintf(g->f, " compare=%u swap=%" PRIu64, one_in(g, 2) ? 0 : below(g, 4),
 			rng_next(&g->rng) >> below(g, 64));
+}
+
+/* What its completion is to say. */
+static void write_wrong(struct gen *g, enum wrong wrong)
+{
+	static const enum wc_status due[WRONGS] = {
+		[WRONG_KEY] = WC_REM_ACCESS_ERR,    [WRONG_END] = WC_REM_ACCESS_ERR,
+		[WRONG_RIGHTS] = WC_REM_ACCESS_ERR, [WRONG_ALIGN] = WC_REM_INV_REQ_ERR,
+		[WRONG_LOCAL] = WC_LOC_PROT_ERR,    [WRONG_WINDOW] = WC_REM_ACCESS_ERR,
+		[WRONG_ACCESS] = WC_REM_ACCESS_ERR, [WRONG_INVALID] = WC_REM_ACCESS_ERR,
+	};
+
+	if (wrong != WRONG_NOT)
+		fprintf(g->f, " wrid=%u", GEN_WRONG + due[wrong]);
 }
 
 /* The record of the same end that comes next in the file is a post that need not wait. */
@@ -205,6 +235,7 @@ static void write_post(struct gen *g, struct item *it, uint32_t at)
 	fprintf(g->f, " flags=%s%s%s%s%s", it->is_signaled ? "signaled" : "unsignaled",
 		it->fence ? ",fence" : "", it->is_inline ? ",inline" : "", is_more ? ",more" : "",
 		one_in(g, 6) ? ",solicited" : "");
+	write_wrong(g, it->wrong);
 	write_when(g, it, at, !e->is_more);
 	fputc('\n', g->f);
 	e->is_more = is_more;

@@ -382,7 +382,9 @@ void ref_execute(const struct ref_exec *x, struct ref_mr *mem, const struct ref_
 	const struct ref_wr *recv = takes_recv(w->r.opcode) ? receive_of(x, w) : NULL;
 	struct place to = remote_place(x, mem, w);
 
-	if (w->r.opcode == WR_RDMA_READ) {
+	if (w->is_refused)
+		;
+	else if (w->r.opcode == WR_RDMA_READ) {
 		take(&to, &m, 0, w->len, w->qp);
 		if (to.mr)
 			scatter(x, mem, w, &m);
@@ -451,7 +453,7 @@ void ref_run(struct ref_exec *x)
 			continue;
 		if (w->is_sure)
 			ref_execute(x, x->mr, w);
-		else
+		else if (!w->is_refused)
 			mark_targets(x, w);
 		if (w->is_sure && w->is_error)
 			forget_result(x, w);

@@ -27,6 +27,7 @@ struct ref_wr {
 	uint32_t len; /* message bytes */
 	bool is_signaled;
 	bool takes_recv;
+	bool is_refused;        /* set by the caller: it does nothing */
 	bool is_sure;           /* it was executed */
 	bool has_row, is_error; /* how the run says it ended */
 	uint8_t status;

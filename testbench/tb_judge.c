@@ -24,6 +24,15 @@ const char *judge_wrong(const char *fmt, ...)
 	return text;
 }
 
+/* What a request must end with if nothing goes wrong before. */
+static uint8_t due_status(const struct ref_wr *w)
+{
+	return w->r.kind == REC_POST && w->r.wr_id >= GEN_WRONG &&
+			       w->r.wr_id < GEN_WRONG + WC_STATUSES
+		       ? (uint8_t)(w->r.wr_id - GEN_WRONG)
+		       : WC_SUCCESS;
+}
+
 /* ---- running ---- */
 
 bool tb_case_run(struct tb_case *c, uint64_t seed, const struct gen_want *want,
@@ -39,11 +48,14 @@ bool tb_case_run(struct tb_case *c, uint64_t seed, const struct gen_want *want,
 	how.trace = path;
 	how.ini = c->gen.ini;
 	how.no_checkers = !c->gen.is_checked;
+	how.keep_packets = true;
 	if (!tb_run_open(&c->run, &how) || !ref_open(&c->ref, path, &e)) {
 		if (e.is_set)
 			c->run.err = e;
 		return false;
 	}
+	for (uint32_t i = 0; i < c->ref.n_wr; i++)
+		c->ref.wr[i].is_refused = due_status(&c->ref.wr[i]) != WC_SUCCESS;
 	tb_watch(&c->watch, &c->run);
 	c->status = tb_run_go(&c->run);
 	oplog_flush(c->run.r.system->oplog);
@@ -164,9 +176,7 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 		peer_fails |= c->ref.wr[c->ref.qp[q->peer].sends[k]].is_error;
 	for (uint32_t k = 0; k < q->n_sends; k++) {
 		const struct ref_wr *w = &c->ref.wr[q->sends[k]];
-		bool is_bad = w->r.rkey == 0x7f0000;
-		uint8_t due = is_bad ? WC_REM_ACCESS_ERR : WC_SUCCESS;
-		bool ok = w->status == (had_error ? WC_WR_FLUSH_ERR : due);
+		bool ok = w->status == (had_error ? WC_WR_FLUSH_ERR : due_status(w));
 
 		ok |= peer_fails && (w->status == WC_WR_FLUSH_ERR ||
 				     (w->status == WC_RETRY_EXC_ERR && !had_error));
@@ -181,6 +191,26 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 	return NULL;
 }
 
+/* Receives of RC end well, and from the first that does not on are flushed: nothing in a trace is wrong with them. */
+static const char *judge_receives(const struct tb_case *c, uint32_t qp)
+{
+	const struct ref_qp *q = &c->ref.qp[qp];
+	bool had_error = false;
+
+	for (uint32_t k = 0; k < q->n_recvs && !q->is_loose; k++) {
+		const struct ref_wr *w = &c->ref.wr[q->recvs[k]];
+
+		if (!w->has_row)
+			continue;
+		had_error |= w->is_error;
+		if (w->status != (had_error ? WC_WR_FLUSH_ERR : WC_SUCCESS))
+			return judge_wrong("%s: status %s of receive %" PRIu64,
+					   c->run.trace->qps[qp].name, wc_status_names[w->status],
+					   w->r.id);
+	}
+	return NULL;
+}
+
 static const char *judge_rows(const struct tb_case *c)
 {
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
@@ -190,6 +220,7 @@ static const char *judge_rows(const struct tb_case *c)
 		if (!what && c->run.trace->qps[i].srq == TRACE_NONE)
 			what = judge_queue(c, q->recvs, q->n_recvs, i, true);
 		what = what ? what : judge_errors(c, i);
+		what = what ? what : judge_receives(c, i);
 		what = what ? what : judge_time(c, i);
 		if (what)
 			return what;
@@ -203,11 +234,11 @@ static bool is_right_recv(const struct tb_case *c, const struct tb_cqe *e, const
 {
 	const struct ref_wr *s = w->from ? &c->ref.wr[w->from - 1] : NULL;
 
-	if (!w->has_row || e->is_error != w->is_error)
+	if (!w->has_row || e->status != w->status)
 		return false;
 	if (e->is_error)
 		return true;
-	if (!s || e->byte_cnt != s->len)
+	if (!s || e->byte_cnt != s->len || e->is_solicited != ((s->r.flags & WR_SOLICITED) != 0))
 		return false;
 	if (s->r.opcode == WR_SEND)
 		return e->opcode == CQE_RESP_SEND;
@@ -219,7 +250,7 @@ static bool is_right_recv(const struct tb_case *c, const struct tb_cqe *e, const
 
 static bool is_right_send(const struct tb_cqe *e, const struct ref_wr *w)
 {
-	return e->is_error == w->is_error &&
+	return e->status == w->status &&
 	       (e->is_error || w->r.opcode != WR_RDMA_READ || e->byte_cnt == w->len);
 }
 
@@ -335,5 +366,6 @@ const char *tb_judge(struct tb_case *c)
 	what = what ? what : judge_rows(c);
 	what = what ? what : judge_completions(c);
 	what = what ? what : judge_memory(c);
+	what = what ? what : judge_wire(c);
 	return what ? what : judge_pools(c);
 }

@@ -152,6 +152,7 @@ static bool is_of(const struct loose_judge *j, const struct ref_wr *w, const str
 	struct span m = local_span(j, w), to;
 
 	if (!w->takes_recv || e->opcode != cqes[w->r.opcode] || e->byte_cnt != w->len + head ||
+	    e->is_solicited != ((w->r.flags & WR_SOLICITED) != 0) ||
 	    (w->r.opcode != WR_SEND && e->imm != w->r.imm) || (is_ud && e->src_qp != w->qp))
 		return false;
 	if (w->r.opcode == WR_RDMA_WRITE_WITH_IMM) {

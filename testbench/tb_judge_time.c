@@ -108,7 +108,8 @@ const char *judge_time(const struct tb_case *c, uint32_t qp)
 		recv = recv_of(c, q, q->sends[k]);
 		due = max_u64(due, w->t_post);
 		if (t->type == QP_RC)
-			due = max_u64(due, recv ? recv->t_post : 0) + attempts_ps(c, t, w->len, round);
+			due = max_u64(due, recv ? recv->t_post : 0) +
+			      attempts_ps(c, t, w->len, round);
 		due += SERVICE_PS + round;
 		if (!w->is_signaled && !w->is_error)
 			continue;

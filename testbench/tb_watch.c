@@ -59,6 +59,22 @@ static uint32_t qp_elsewhere(const struct tb_watch *w, uint32_t host, uint32_t q
 	return TRACE_NONE;
 }
 
+/* The status that an error's syndrome stands for (rdma-core providers/mlx5/cq.c, mlx5_handle_error_cqe). */
+static uint8_t status_of(uint8_t syndrome)
+{
+	static const uint8_t status[256] = {
+		[0x01] = WC_LOC_LEN_ERR,    [0x02] = WC_LOC_QP_OP_ERR,
+		[0x04] = WC_LOC_PROT_ERR,   [0x05] = WC_WR_FLUSH_ERR,
+		[0x06] = WC_MW_BIND_ERR,    [0x10] = WC_BAD_RESP_ERR,
+		[0x11] = WC_LOC_ACCESS_ERR, [0x12] = WC_REM_INV_REQ_ERR,
+		[0x13] = WC_REM_ACCESS_ERR, [0x14] = WC_REM_OP_ERR,
+		[0x15] = WC_RETRY_EXC_ERR,  [0x16] = WC_RNR_RETRY_EXC_ERR,
+		[0x22] = WC_REM_ABORT_ERR,
+	};
+
+	return status[syndrome] ? status[syndrome] : WC_GENERAL_ERR;
+}
+
 /* A CQE, or (mini: not NULL) one of the completions under title 'd'. */
 static void add_cqe(const struct cqe_tap *t, const uint8_t *d, const uint8_t *mini, uint32_t done)
 {
@@ -86,6 +102,9 @@ static void add_cqe(const struct cqe_tap *t, const uint8_t *d, const uint8_t *mi
 		.opcode = opcode,
 		.is_recv = is_recv,
 		.is_error = opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR,
+		.is_solicited = d[63] >> 1 & 1,
+		.status = opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR ? status_of(d[55])
+									  : WC_SUCCESS,
 	};
 }
 

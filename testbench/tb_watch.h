@@ -15,7 +15,8 @@ struct tb_cqe {
 	uint32_t src_qp; /* of a datagram: index in the trace, or TRACE_NONE */
 	uint16_t counter;
 	uint8_t opcode; /* CQE_* */
-	bool is_recv, is_error, has_grh;
+	uint8_t status; /* of one with an error: enum wc_status */
+	bool is_recv, is_error, has_grh, is_solicited;
 };
 
 struct tb_watch {

@@ -185,6 +185,26 @@ static void window_goes_with_its_region(void)
 		    "expect h0.q0 id=1 status=SUCCESS\nexpect h0.q0 id=2 status=REM_ACCESS_ERR\n");
 }
 
+/*
+ * A READ request is held up on its way; its repetition is executed, and the window taken back. What comes late has
+ * nothing to read from any more, and the connection goes on.
+ */
+static void late_duplicate_of_a_read_whose_window_is_gone_is_dropped(void)
+{
+	run("mw h1 w0 rkey=0x5000\n"
+	    "wire h0 h1 delay=1ms nth=1\n" PAIR(
+		    "q0",
+		    "") "recv h1.q0 id=1\n"
+			"post h1.q0 id=2 op=BIND_MW mw=w0 bind=dst:0:100 access=rr\n"
+			"post h0.q0 id=1 op=RDMA_READ sge=src:0:100 remote=va:0x20000000:rkey:0x5000 after=h1:2\n"
+			"post h1.q0 id=3 op=LOCAL_INV inv=w0 after=h0:1\n"
+			"post h0.q0 id=2 op=SEND after=h1:3 delay=2ms\n"
+			"expect h0.q0 id=1 status=SUCCESS\nexpect h1.q0 id=3 status=SUCCESS\n"
+			"expect h0.q0 id=2 status=SUCCESS\nexpect h1.q0 id=1 status=SUCCESS\n"
+			"expect stat nic1.responder.duplicates > 0\n"
+			"expect stat nic1.responder.dropped == 1\n");
+}
+
 static void send_with_invalidate_takes_the_key_before_it_completes(void)
 {
 	run("mw h1 w0 rkey=0x5000\n" PAIR("q0", "") PAIR(
@@ -278,6 +298,7 @@ CU_TestInfo test_verbs_state_tests[] = {
 	TEST(drained_send_queue_begins_nothing_until_rts),
 	TEST(window_opens_what_is_bound_until_it_is_invalidated),
 	TEST(window_goes_with_its_region),
+	TEST(late_duplicate_of_a_read_whose_window_is_gone_is_dropped),
 	TEST(send_with_invalidate_takes_the_key_before_it_completes),
 	TEST(flush_and_atomic_write_need_their_rights),
 	TEST(program_that_waits_for_events_sees_every_completion),

@@ -315,6 +315,23 @@ static void short_infiniband_packets_fill_a_long_line(void)
 	tb_end(&b.t);
 }
 
+/* The receiver gives nothing back: what it has no room for is lost, and nothing waits at the entrance. */
+static void frames_beyond_what_receivers_can_hold_are_lost(void)
+{
+	static const char *const sets[] = { "wire.buffer=64KiB", NULL };
+	struct bench b;
+
+	bench_start(&b, sets, NULL, 100);
+	for (uint32_t i = 0; i < 40; i++)
+		send(&b, b.a_in, i, 100, 4096);
+	tb_run(&b.t);
+	CU_ASSERT(b.b_out->n_received >= 15 && b.b_out->n_received < 40);
+	CU_ASSERT_EQUAL(b.b_out->n_received + tb_stat(&b.t, "overrun"), 40);
+	CU_ASSERT_EQUAL(tb_stat(&b.t, "lost"), 0);
+	CU_ASSERT_EQUAL(b.a_in->chan->stall_ps, 0);
+	tb_end(&b.t);
+}
+
 /* ---- probabilities ---- */
 
 struct outcome {
@@ -427,6 +444,8 @@ CU_TestInfo test_wire_tests[] = {
 	{ "damaged_infiniband_packet_always_fails_the_vcrc",
 	  damaged_infiniband_packet_always_fails_the_vcrc },
 	{ "short_infiniband_packets_fill_a_long_line", short_infiniband_packets_fill_a_long_line },
+	{ "frames_beyond_what_receivers_can_hold_are_lost",
+	  frames_beyond_what_receivers_can_hold_are_lost },
 	{ "probabilities_hit_about_as_often_as_asked", probabilities_hit_about_as_often_as_asked },
 	{ "one_direction_does_not_move_the_others_fate",
 	  one_direction_does_not_move_the_others_fate },

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tb_judge_wire.c - every packet on the wires of a run is one that the trace calls for
+ *
+ * Requests: the PSNs of a QP follow each other in the order of posting, a READ taking as many as its
+ * response has packets; the packet with a PSN has the opcode, length and headers that its request
+ * has there, however often it is sent, and is not sent before those before it. A fenced request
+ * waits for the responses of the READs and ATOMICs before it, which are at most rd_atomic (IBTA vol. 1,
+ * 9.2, 9.7.3, 10.8.3.3). A request that ends because its retries are spent was sent again so often
+ * (9.7.5.1.4).
+ *
+ * Answers: an ACK speaks of packets that came whole, its MSN counts the requests that end with them,
+ * its credits are receives that are there (9.7.5.1, 9.7.7); a NAK carries the PSN that is expected. A
+ * response has the PSN, length and opcode that its place in the READ calls for, and the MSN of a
+ * time when its request was executed; an ATOMIC's value is the same whenever it is sent (9.7.5.1.7).
+ *
+ * Completions: none with success before the answer is back.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/aeth.h"
+#include "testbench/tb_judge_parts.h"
+#include "testbench/tb_wire.h"
+
+/* One direction of a connection: the requests of a QP. PSNs count from its first one. */
+struct way {
+	const struct trace_qp *t;
+	const struct ref_qp *q;
+	uint32_t *first;        /* by request; [n_sends]: behind the last */
+	uint64_t *answered;     /* by request: when all of its answer was there; 0 = not */
+	uint64_t *original;     /* by request: an ATOMIC's value ... */
+	bool *has_original;     /* ... if it was sent */
+	uint32_t *n_sent;       /* by PSN: how often */
+	bool *came, *came_back; /* by PSN: the request was received; its response was */
+	uint32_t n_new;         /* PSNs that were sent or asked for */
+	uint32_t n_came;        /* without a gap */
+};
+
+struct wire_judge {
+	const struct tb_case *c;
+	struct way *way; /* by QP of the trace */
+};
+
+static const struct ref_wr *request(const struct wire_judge *j, const struct way *w, uint32_t k)
+{
+	return &j->c->ref.wr[w->q->sends[k]];
+}
+
+static bool is_answered(enum wr_opcode op)
+{
+	return op == WR_RDMA_READ || ref_is_atomic(op) || op == WR_FLUSH || op == WR_ATOMIC_WRITE;
+}
+
+static uint32_t packets_of(const struct way *w, const struct ref_wr *r)
+{
+	uint32_t n = (r->len + w->t->mtu - 1) / w->t->mtu;
+
+	if (r->r.opcode == WR_LOCAL_INV || r->r.opcode == WR_BIND_MW)
+		return 0;
+	return r->r.opcode == WR_FLUSH || n == 0 ? 1 : n;
+}
+
+static void open_way(struct wire_judge *j, uint32_t qp)
+{
+	struct way *w = &j->way[qp];
+	uint32_t n;
+
+	w->t = &j->c->run.trace->qps[qp];
+	w->q = &j->c->ref.qp[qp];
+	n = w->q->n_sends;
+	w->first = x_calloc(n + 1, sizeof(*w->first));
+	w->answered = x_calloc(n + 1, sizeof(*w->answered));
+	w->original = x_calloc(n + 1, sizeof(*w->original));
+	w->has_original = x_calloc(n + 1, sizeof(*w->has_original));
+	for (uint32_t k = 0; k < n; k++)
+		w->first[k + 1] = w->first[k] + packets_of(w, request(j, w, k));
+	w->n_sent = x_calloc(w->first[n] + 1, sizeof(*w->n_sent));
+	w->came = x_calloc(w->first[n] + 1, sizeof(*w->came));
+	w->came_back = x_calloc(w->first[n] + 1, sizeof(*w->came_back));
+}
+
+static void close_way(struct way *w)
+{
+	free(w->first);
+	free(w->answered);
+	free(w->original);
+	free(w->has_original);
+	free(w->n_sent);
+	free(w->came);
+	free(w->came_back);
+}
+
+static uint32_t total(const struct way *w)
+{
+	return w->first[w->q->n_sends];
+}
+
+/* The request that has PSN number 'at'. */
+static uint32_t request_at(const struct way *w, uint32_t at)
+{
+	uint32_t k = 0;
+
+	while (w->first[k + 1] <= at)
+		k++;
+	return k;
+}
+
+/* Requests that are over when the PSNs up to, but not including, number 'at' are. */
+static uint32_t requests_before(const struct way *w, uint32_t at)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < w->q->n_sends; k++)
+		n += w->first[k + 1] <= at && w->first[k + 1] != w->first[k];
+	return n;
+}
+
+/* ---- requests ---- */
+
+static const char *bad(const struct way *w, const struct wire_packet *p, const char *what,
+		       uint64_t is, uint64_t due)
+{
+	return judge_wrong("h%" PRIu32 ".%s: %s with PSN %u: %s %" PRIu64 ", not %" PRIu64,
+			   w->t->host, w->t->name, p->info->name, p->bth.psn, what, is, due);
+}
+
+/* The headers of packet 'at' of request 'r', which sends 'n' bytes from byte 'off' on. */
+static const char *judge_headers(const struct wire_judge *j, const struct way *w,
+				 const struct wire_packet *p, const struct ref_wr *r, uint32_t at,
+				 uint32_t n_packets)
+{
+	enum wr_opcode op = r->r.opcode;
+	uint32_t off = at * w->t->mtu, left = r->len - (op == WR_FLUSH ? 0 : off);
+	uint32_t len = op == WR_ATOMIC_WRITE ? 8 : is_answered(op) ? 0 : left;
+	bool is_last = at + 1 == n_packets;
+	uint64_t va = r->r.raddr + (op == WR_RDMA_READ ? off : 0);
+
+	(void)j;
+	len = len > w->t->mtu ? w->t->mtu : len;
+	if (p->bth.opcode != wire_opcode(w->t->type, op, at, n_packets))
+		return bad(w, p, "opcode", p->bth.opcode,
+			   wire_opcode(w->t->type, op, at, n_packets));
+	if (p->len != len)
+		return bad(w, p, "bytes", p->len, len);
+	if (p->bth.se != (r->takes_recv && is_last && (r->r.flags & WR_SOLICITED)))
+		return bad(w, p, "SE", p->bth.se, !p->bth.se);
+	if (opcode_has(p->info, X_RETH) && p->reth.va != va && r->len)
+		return bad(w, p, "address", p->reth.va, va);
+	if (opcode_has(p->info, X_RETH) && r->r.rkey && p->reth.rkey != r->r.rkey)
+		return bad(w, p, "R_Key", p->reth.rkey, r->r.rkey);
+	if (opcode_has(p->info, X_RETH) &&
+	    (op == WR_RDMA_READ ? p->reth.dmalen > left : p->reth.dmalen != r->len))
+		return bad(w, p, "DMA length", p->reth.dmalen, left);
+	if (opcode_has(p->info, X_IMMDT) && p->imm.imm != r->r.imm)
+		return bad(w, p, "immediate", p->imm.imm, r->r.imm);
+	if (opcode_has(p->info, X_IETH) && r->r.inv_key && p->ieth.rkey != r->r.inv_key)
+		return bad(w, p, "key", p->ieth.rkey, r->r.inv_key);
+	if (!opcode_has(p->info, X_ATOMICETH))
+		return NULL;
+	if (p->atomic.va != va)
+		return bad(w, p, "address", p->atomic.va, va);
+	if (op == WR_ATOMIC_FETCH_AND_ADD && p->atomic.swap_add != r->r.compare_add)
+		return bad(w, p, "addend", p->atomic.swap_add, r->r.compare_add);
+	if (op == WR_ATOMIC_CMP_AND_SWP &&
+	    (p->atomic.swap_add != r->r.swap || p->atomic.compare != r->r.compare_add))
+		return bad(w, p, "operand", p->atomic.swap_add, r->r.swap);
+	return NULL;
+}
+
+/* A request goes out for the first time. */
+static const char *judge_start(const struct wire_judge *j, const struct way *w,
+			       const struct wire_packet *p, uint32_t k)
+{
+	uint32_t n_open = 0;
+
+	for (uint32_t i = 0; i < k; i++)
+		n_open += is_answered(request(j, w, i)->r.opcode) && !w->answered[i];
+	if (n_open && (request(j, w, k)->r.flags & WR_FENCE))
+		return bad(w, p, "READs and ATOMICs in front of a fence", n_open, 0);
+	if (is_answered(request(j, w, k)->r.opcode) && n_open >= w->t->rd_atomic)
+		return bad(w, p, "READs and ATOMICs open", n_open + 1, w->t->rd_atomic);
+	return NULL;
+}
+
+static const char *judge_request(struct wire_judge *j, struct way *w, const struct wire_packet *p)
+{
+	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK, k, n, at, n_psn = 1;
+	const struct ref_wr *r;
+	const char *what;
+
+	if (psn >= total(w) || psn > w->n_new)
+		return bad(w, p, "PSN", psn, w->n_new);
+	k = request_at(w, psn);
+	r = request(j, w, k);
+	n = w->first[k + 1] - w->first[k];
+	at = psn - w->first[k];
+	what = judge_headers(j, w, p, r, at, n);
+	if (!what && psn == w->first[k] && psn == w->n_new && w->t->type == QP_RC)
+		what = judge_start(j, w, p, k);
+	if (what)
+		return what;
+	if (r->r.opcode == WR_RDMA_READ && p->reth.dmalen)
+		n_psn = (p->reth.dmalen + w->t->mtu - 1) / w->t->mtu;
+	if (psn + n_psn > w->first[k + 1])
+		return bad(w, p, "PSNs", n_psn, n - at);
+	for (uint32_t i = 0; i < n_psn; i++)
+		w->n_sent[psn + i]++;
+	w->n_new = w->n_new > psn + n_psn ? w->n_new : psn + n_psn;
+	return NULL;
+}
+
+/* ---- answers ---- */
+
+/* Receives posted before 'ps', less those that the first 'msn' requests took, in messages. */
+static uint32_t receives_left(const struct wire_judge *j, const struct way *w, uint32_t msn,
+			      uint64_t ps)
+{
+	const struct ref_qp *peer = &j->c->ref.qp[w->q->peer];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < peer->n_recvs; i++) {
+		const struct ref_wr *r = &j->c->ref.wr[peer->recvs[i]];
+
+		n += !r->has_row || r->t_post <= ps;
+	}
+	for (uint32_t k = 0; k < w->q->n_sends; k++) {
+		uint32_t before = requests_before(w, w->first[k + 1]);
+
+		n -= n && request(j, w, k)->takes_recv && before <= msn;
+	}
+	return n;
+}
+
+static const char *judge_ack(const struct wire_judge *j, const struct way *w,
+			     const struct wire_packet *p, uint32_t psn, uint64_t ps)
+{
+	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK;
+	uint32_t code = p->aeth.syndrome & AETH_VALUE_MASK;
+	uint32_t upto = (kind == AETH_ACK ? psn + 1 : psn) & PSN_MASK,
+		 due = requests_before(w, upto);
+
+	if (upto > w->n_came)
+		return bad(w, p, "packets acknowledged", upto, w->n_came);
+	if (p->aeth.msn != due)
+		return bad(w, p, "MSN", p->aeth.msn, due);
+	if (kind == AETH_ACK && code != AETH_NO_CREDITS &&
+	    aeth_credits(code) > receives_left(j, w, due, ps))
+		return bad(w, p, "credits", aeth_credits(code), receives_left(j, w, due, ps));
+	if (kind == AETH_RNR_NAK && code != j->c->run.trace->qps[w->q->peer].min_rnr)
+		return bad(w, p, "RNR timer", code, j->c->run.trace->qps[w->q->peer].min_rnr);
+	return NULL;
+}
+
+/* READ Response and ATOMIC Acknowledge. */
+static const char *judge_response(const struct wire_judge *j, struct way *w,
+				  const struct wire_packet *p, uint32_t psn)
+{
+	uint32_t k = psn < total(w) ? request_at(w, psn) : 0, operation = p->bth.opcode & 0x1f;
+	const struct ref_wr *r = request(j, w, k);
+	uint32_t at = psn - w->first[k], left = r->len - at * w->t->mtu;
+	bool is_read = r->r.opcode == WR_RDMA_READ, is_last = psn + 1 == w->first[k + 1];
+
+	if (psn >= w->n_came || !is_answered(r->r.opcode))
+		return bad(w, p, "packets answered", psn + 1, w->n_came);
+	if (ref_is_atomic(r->r.opcode) != (operation == IB_ATOMIC_ACK))
+		return bad(w, p, "opcode", p->bth.opcode, IB_ATOMIC_ACK);
+	if (operation == IB_ATOMIC_ACK) {
+		if (w->has_original[k] && w->original[k] != p->original.original)
+			return bad(w, p, "value", p->original.original, w->original[k]);
+		w->original[k] = p->original.original;
+		w->has_original[k] = true;
+	} else if (is_last ? !(p->info->place & OPCODE_LAST) : p->info->place & OPCODE_LAST) {
+		return bad(w, p, "opcode", p->bth.opcode, IB_READ_RSP_LAST);
+	} else if (p->len != (!is_read ? 0 : left > w->t->mtu ? w->t->mtu : left)) {
+		return bad(w, p, "bytes", p->len, left);
+	}
+	if (opcode_has(p->info, X_AETH) && (p->aeth.msn < requests_before(w, w->first[k + 1]) ||
+					    p->aeth.msn > requests_before(w, w->n_came)))
+		return bad(w, p, "MSN", p->aeth.msn, requests_before(w, w->n_came));
+	return NULL;
+}
+
+/* ---- what arrives ---- */
+
+static void request_came(const struct wire_judge *j, struct way *w, const struct wire_packet *p)
+{
+	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK, n = 1;
+	const struct ref_wr *r;
+
+	if (psn >= total(w))
+		return;
+	r = request(j, w, request_at(w, psn));
+	if (r->r.opcode == WR_RDMA_READ && p->reth.dmalen)
+		n = (p->reth.dmalen + w->t->mtu - 1) / w->t->mtu;
+	for (uint32_t i = 0; i < n && psn + i < total(w); i++)
+		w->came[psn + i] = true;
+	while (w->n_came < total(w) && w->came[w->n_came])
+		w->n_came++;
+}
+
+/* The requests up to PSN 'upto' have their answers; READs and ATOMICs when their responses came. */
+static void note_answers(const struct wire_judge *j, struct way *w, uint32_t upto, uint64_t ps)
+{
+	for (uint32_t k = 0; k < w->q->n_sends && w->first[k + 1] <= upto; k++) {
+		bool is_all = true;
+
+		for (uint32_t i = w->first[k]; i < w->first[k + 1]; i++)
+			is_all &= !is_answered(request(j, w, k)->r.opcode) || w->came_back[i];
+		if (is_all && !w->answered[k])
+			w->answered[k] = ps;
+	}
+}
+
+static void answer_came(const struct wire_judge *j, struct way *w, const struct wire_packet *p,
+			uint64_t ps)
+{
+	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK;
+	bool is_ack = (p->bth.opcode & 0x1f) == IB_ACKNOWLEDGE;
+
+	if (psn >= total(w))
+		return;
+	if (!is_ack)
+		w->came_back[psn] = true;
+	note_answers(j, w, psn + (!is_ack || (p->aeth.syndrome & AETH_KIND_MASK) == AETH_ACK), ps);
+}
+
+/* ---- all ---- */
+
+/* The QP of host 'h' that sends to QPN 'dest', or (UD) whose number is 'src'. */
+static uint32_t sender(const struct wire_judge *j, uint32_t h, uint32_t dest, uint32_t src)
+{
+	const struct nic *nic = j->c->run.r.system->hosts[h].nic;
+
+	for (uint32_t i = 0; i < nic->n_qp; i++)
+		if (nic->qp[i].type == QP_UD ? nic->qp[i].qpn == src && src
+					     : nic->qp[i].dest_qpn == dest && !src)
+			return nic->qp[i].trace_qp;
+	return TRACE_NONE;
+}
+
+static const char *judge_packet(struct wire_judge *j, const struct tb_run_packet *k)
+{
+	const struct system *s = j->c->run.r.system;
+	uint32_t from = k->is_tx ? k->nic : 1 - k->nic, qp;
+	struct wire_packet p;
+
+	if (!wire_decode(&p, k, port_is_ib(&s->hosts[k->nic].nic->addr)) || !p.is_whole)
+		return k->is_tx ? judge_wrong("nic%" PRIu32 " sent no packet", k->nic) : NULL;
+	qp = sender(j, from, p.bth.destqp, p.deth.srcqp);
+	if (qp == TRACE_NONE)
+		return judge_wrong("a packet to QP %u", p.bth.destqp);
+	if (p.info->is_response) {
+		struct way *w = &j->way[j->way[qp].q->peer];
+		uint32_t psn = (p.bth.psn - w->t->psn) & PSN_MASK;
+
+		if (!k->is_tx) {
+			answer_came(j, w, &p, k->ps);
+			return NULL;
+		}
+		return (p.bth.opcode & 0x1f) == IB_ACKNOWLEDGE ? judge_ack(j, w, &p, psn, k->ps)
+							       : judge_response(j, w, &p, psn);
+	}
+	if (k->is_tx)
+		return judge_request(j, &j->way[qp], &p);
+	request_came(j, &j->way[qp], &p);
+	return NULL;
+}
+
+/* Completions of RC: not before the answer; a request given up was sent as often as it may be. */
+static const char *judge_ends(const struct wire_judge *j, const struct way *w)
+{
+	for (uint32_t k = 0; k < w->q->n_sends; k++) {
+		const struct ref_wr *r = request(j, w, k);
+		uint32_t most = 0;
+
+		if (w->first[k + 1] == w->first[k] || !r->has_row)
+			continue;
+		if (r->status == WC_SUCCESS && (!w->answered[k] || w->answered[k] > r->t_poll))
+			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64
+					   " completed before its answer came",
+					   w->t->host, w->t->name, r->r.id);
+		for (uint32_t i = w->first[k]; i < w->first[k + 1]; i++)
+			most = w->n_sent[i] > most ? w->n_sent[i] : most;
+		if (r->status == WC_RETRY_EXC_ERR && most <= w->t->retry)
+			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64
+					   " was given up after %" PRIu32 " attempts",
+					   w->t->host, w->t->name, r->r.id, most);
+	}
+	return NULL;
+}
+
+const char *judge_wire(const struct tb_case *c)
+{
+	struct wire_judge j = { .c = c, .way = x_calloc(c->run.trace->n_qps, sizeof(*j.way)) };
+	const char *what = NULL;
+
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
+		open_way(&j, i);
+	for (uint32_t i = 0; i < c->run.n_packets && !what; i++)
+		what = judge_packet(&j, &c->run.packets[i]);
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
+		if (!what && c->run.trace->qps[i].type == QP_RC)
+			what = judge_ends(&j, &j.way[i]);
+		close_way(&j.way[i]);
+	}
+	free(j.way);
+	return what;
+}
