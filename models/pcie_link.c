@@ -36,6 +36,8 @@ static const struct {
 
 static const char *const gen_names[] = { "1", "2", "3", "4", "5", "6", NULL };
 static const char *const lane_names[] = { "1", "2", "4", "8", "16", NULL };
+static const char *const fc_scale_names[] = { "1", "4", "16", NULL };
+#define FC_SCALE_SHIFT 2u /* from one to the next */
 
 /* The causes of waiting, in the order of enum tx_cause. */
 #define WAITS(dir, c) \
@@ -45,7 +47,7 @@ struct pcie_link {
 	struct block b;
 	/* parameters */
 	uint32_t gen, lanes, efficiency, mps, rcb, hdr_req, hdr_cpl, depth, tx_queue;
-	uint32_t root_ph, root_pd, root_nph, dev_ph, dev_pd, dev_cplh, dev_cpld;
+	uint32_t fc_scale, root_ph, root_pd, root_nph, dev_ph, dev_pd, dev_cplh, dev_cpld;
 	uint64_t latency, fc_latency, fc_interval;
 	bool relaxed_ordering;
 	/* ports */
@@ -127,6 +129,8 @@ static const struct field pcie_link_fields[] = {
 	PARAM_TIME(T, fc_interval, 0, 0, 30 * PS_PER_US,
 		   "between two UpdateFCs of a class at least; 0 = one for every train taken",
 		   "documented: at most 30 us (PCI Express Base, 2.6.1.2); 0 declared"),
+	PARAM_ENUM(T, fc_scale, 0, fc_scale_names, "each of the numbers below stands for so many credits",
+		   "documented: scaled flow control (PCI Express Base 4.0, 3.4.2); 1: without it"),
 	PARAM(T, root_ph, 64, 0, FC_MAX_HDR, "credit",
 	      "posted headers that the root complex takes; 0 = infinite", CREDITS),
 	PARAM(T, root_pd, 1024, 0, FC_MAX_DATA, "16 B",
@@ -202,7 +206,8 @@ static uint64_t pcie_link_step(struct block *b)
 /* Credits of a class; of data no less than a TLP of the largest payload needs (2.6.1). */
 static void give_credits(const struct pcie_link *l, struct fc *f, uint32_t hdr, uint32_t data)
 {
-	f->max_hdr = hdr;
+	data <<= FC_SCALE_SHIFT * l->fc_scale;
+	f->max_hdr = hdr << FC_SCALE_SHIFT * l->fc_scale;
 	f->max_data = data ? (uint32_t)max_u64(data, ceil_div(l->mps, FC_UNIT)) : 0;
 }
 
