@@ -57,6 +57,14 @@ static const struct field requester_fields[] = {
 		   "declared: one; the open RNIC RTL has 16 or 64"),
 	PARAM_ENUM(T, wqe_policy, ASSOC_LRU, assoc_policies, "which line of a set is replaced",
 		   "declared"),
+	PARAM_BOOL(T, wqe_cache_sends, 1,
+		   "the WQE cache holds also those that wait to be sent; off: only READs and "
+		   "ATOMICs that wait for their responses",
+		   "declared"),
+	PARAM(T, wqe_reads, 16, 1, 256, "WQE", "displaced WQEs being read again", "declared"),
+	PARAM(T, rsp_ahead, 16, 1, 1024, "pkt",
+	      "with a WQE cache: packets of the peer in the line in which WQEs are read ahead",
+	      "declared"),
 	PARAM_ENUM(T, recovery, RECOVERY_GBN, recovery_names,
 		   "repair of losses: go-back-N or selective repeat, the same at both ends",
 		   "documented: IBTA vol. 1 9.7; selective repeat: IRN, SIGCOMM 2018"),
@@ -140,6 +148,7 @@ static void requester_build(struct block *b)
 		r->qp[i].mask = bb - 1;
 	}
 	r->ready_links = block_alloc(b, n, sizeof(uint32_t));
+	r->refilled_links = block_alloc(b, n, sizeof(uint32_t));
 	r->retire_links = block_alloc(b, n, sizeof(uint32_t));
 	r->react_links = block_alloc(b, n, sizeof(uint32_t));
 	r->flight = (uint32_t)min_u64(r->window, r->bdp_cap ? r->bdp_cap : r->window);
@@ -186,6 +195,7 @@ static void requester_reset(struct block *b)
 	/* a QP is on one at most: they share their links */
 	for (uint32_t i = 0; i < REQ_PRIOS; i++)
 		qp_list_init(&r->ready[i], r->ready_links, nic->n_qp);
+	qp_list_init(&r->refilled, r->refilled_links, nic->n_qp);
 	qp_list_init(&r->retire, r->retire_links, nic->n_qp);
 	qp_list_init(&r->react, r->react_links, nic->n_qp);
 	r->scatter = (struct req_scatter){ 0 };
@@ -336,6 +346,7 @@ static uint64_t requester_step(struct block *b)
 	req_take_dma_rsp(r);
 	req_take_mpt_rsp(r);
 	req_take_job_done(r);
+	req_rx_enter(r);
 	next = req_take_rx(r);
 	take_wqe(r);
 	if (r->scatter.is_busy)
@@ -350,6 +361,7 @@ static uint64_t requester_step(struct block *b)
 	if (is_idle && r->retire.n) /* a datagram that is done without being sent */
 		next = b->cycle + 1;
 	next = min_u64(next, req_pace_step(r));
+	next = min_u64(next, req_rx_next(r));
 	return min_u64(next, req_timer_step(r)); /* with those that this step started */
 }
 

@@ -108,26 +108,35 @@ struct req_scatter {
 	uint32_t buf, off, left;
 };
 
+/*
+ * Packets of the peer that wait for their turn, in order: a ring. Of the first 'asked' the WQE is there or being
+ * read.
+ */
+struct req_waiting {
+	struct rx_pkt *at;
+	uint32_t head, n, asked;
+};
+
 /* A WQE that is being read again. */
-#define REQ_REFETCHES 16u
 struct req_refetch {
 	uint32_t qpi, pos;
 	uint32_t buf;
 	uint32_t asked, reads; /* basic blocks asked for; reads outstanding */
 	uint16_t index;        /* of the WQE */
 	uint8_t n_bb;
-	bool is_used;
 	bool is_response; /* it is needed for a response */
+	uint32_t next_free;
 };
 
 struct requester {
 	struct block b;
 	/* parameters */
-	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc, wqe_cache;
+	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc;
+	uint32_t wqe_cache, wqe_reads, rsp_ahead;
 	uint8_t wqe_sets, wqe_policy; /* sets: logarithm; enum assoc_policy */
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
-	bool credits, strict;
+	bool credits, strict, wqe_cache_sends;
 	/* ports */
 	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd, *cq_error;
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
@@ -135,9 +144,10 @@ struct requester {
 	struct req_qp *qp;
 	struct qp_list ready[REQ_PRIOS]; /* QPs that can send, by priority; all on the first
 					    unless 'strict' */
+	struct qp_list refilled;         /* those whose turn it was when their WQE had to be read */
 	struct qp_list retire;           /* QPs whose oldest WQE is finished */
 	struct qp_list react;            /* QPs with a NAK that is not acted on yet */
-	uint32_t *ready_links, *retire_links, *react_links;
+	uint32_t *ready_links, *refilled_links, *retire_links, *react_links;
 	uint32_t flight;  /* packets of a QP in flight: the smallest of the limits */
 	uint32_t sr_mask; /* bits of a map of packets, less 1 */
 	struct req_scatter scatter;
@@ -145,12 +155,14 @@ struct requester {
 	uint32_t free_write; /* first free one, 'writes' when none */
 	struct assoc cached; /* WQE cache, lines of a basic block; none unless 'wqe_cache' */
 	uint32_t n_kept;
-	struct req_refetch refetch[REQ_REFETCHES];
-	struct qp_list refetches; /* with reads to issue */
-	uint32_t refetch_links[REQ_REFETCHES];
+	struct req_refetch *refetch; /* wqe_reads */
+	uint32_t free_refetch;       /* first free one, wqe_reads when none */
+	struct qp_list refetches;    /* with reads to issue */
+	uint32_t *refetch_links;
 	struct pool *refetch_pool;
-	uint32_t paced;   /* earliest of the QPs that wait for their time, or QPI_NONE */
-	uint64_t dma_cyc; /* behind the cycle in which response data were written */
+	struct req_waiting waiting; /* of rsp_ahead */
+	uint32_t paced;             /* earliest of the QPs that wait for their time, or QPI_NONE */
+	uint64_t dma_cyc;           /* behind the cycle in which response data were written */
 	struct pool *atomic_pool;
 	struct {
 		uint32_t head, tail;
@@ -202,6 +214,9 @@ uint64_t req_pace_step(struct requester *r);
 
 /* Put 'qpi' on the ready list if it can send. After every change that may let it. */
 void req_kick(struct requester *r, uint32_t qpi);
+
+/* The WQE for which 'qpi' lost its turn is there: it goes before those that are ready. */
+void req_resume(struct requester *r, uint32_t qpi);
 
 /* Send one job of the QP whose turn it is. Returns when to run again. */
 uint64_t req_send(struct requester *r);
@@ -277,16 +292,29 @@ const char *req_cache_check(const struct requester *r, const char **param);
 void req_cache_build(struct requester *r);
 void req_cache_reset(struct requester *r);
 
-/* A WQE came from wqe_fetch; one is released. */
+/* A WQE came from wqe_fetch; a packet of it went out; it is released. */
 void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos);
+void req_cache_sent(struct requester *r, uint32_t qpi, uint32_t pos);
 void req_cache_drop(struct requester *r, uint32_t qpi, uint32_t pos);
 
-/* The WQE at 'pos' is needed: false when it is to be read first; and it is used. */
+/* The WQE at 'pos' is to be sent: false when it is to be read first. */
 bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos);
-void req_cache_use(struct requester *r, uint32_t qpi, uint32_t pos);
 
-/* Both, for the WQE of the message of 'psn'. */
+/* Both, for the WQE of the message of 'psn', and a response. */
 bool req_cache_use_for(struct requester *r, uint32_t qpi, uint32_t psn);
+
+/*
+ * With a WQE cache, what comes from the peer waits in a line in which WQEs are asked for ahead. One
+ * packet a cycle enters it, and one has its WQE asked for.
+ */
+void req_rx_enter(struct requester *r);
+
+/* The packet whose turn it is, or NULL; it was taken. */
+const struct rx_pkt *req_rx_head(const struct requester *r);
+void req_rx_pop(struct requester *r);
+
+/* When req_rx_enter() has something to do again. */
+uint64_t req_rx_next(const struct requester *r);
 
 /* Issue one read. Returns when to run again. */
 uint64_t req_cache_step(struct requester *r);

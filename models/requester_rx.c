@@ -286,7 +286,7 @@ static void take_response(struct requester *r, const struct rx_pkt *m, const str
 
 uint64_t req_take_rx(struct requester *r)
 {
-	const struct rx_pkt *m = rx_pkt_peek(r->rx);
+	const struct rx_pkt *m = req_rx_head(r);
 	const struct packet *p;
 	struct hdr_aeth a;
 	uint32_t operation;
@@ -313,8 +313,9 @@ uint64_t req_take_rx(struct requester *r)
 		take_response(r, m, p, operation);
 	}
 	buf_unref(&r->b, m->buf);
-	chan_pop(r->rx);
-	return CYCLE_NEVER; /* the next one wakes the block */
+	req_rx_pop(r);
+	/* the next one wakes the block, or is here */
+	return r->wqe_cache && req_rx_head(r) ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
 uint64_t req_scatter(struct requester *r)
@@ -360,7 +361,7 @@ uint64_t req_scatter(struct requester *r)
 		return r->b.cycle + 1;
 	s->is_busy = false;
 	write_ended(r, s->qpi, s->pos);
-	return rx_pkt_peek(r->rx) ? r->b.cycle + 1 : CYCLE_NEVER;
+	return req_rx_head(r) ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
 void req_take_dma_rsp(struct requester *r)

@@ -75,9 +75,17 @@ void req_kick(struct requester *r, uint32_t qpi)
 {
 	struct qp_list *l = &r->ready[r->strict ? req_attr(r, qpi)->prio % REQ_PRIOS : 0];
 
-	if (!can_send(r, qpi) || qp_list_has(l, qpi))
+	if (qp_list_has(l, qpi) || qp_list_has(&r->refilled, qpi) || !can_send(r, qpi))
 		return;
 	qp_list_add(l, qpi);
+	r->n_ready++;
+}
+
+void req_resume(struct requester *r, uint32_t qpi)
+{
+	if (qp_list_has(&r->ready[0], qpi) || qp_list_has(&r->refilled, qpi) || !can_send(r, qpi))
+		return;
+	qp_list_add(&r->refilled, qpi);
 	r->n_ready++;
 }
 
@@ -266,13 +274,15 @@ static void take_ready(struct requester *r, struct qp_list *l)
 /* The list whose head is to send, or NULL. Those that cannot any more are dropped on the way. */
 static struct qp_list *first_ready(struct requester *r)
 {
-	for (uint32_t i = r->strict ? REQ_PRIOS : 1; i-- > 0 && r->n_ready;) {
-		struct qp_list *l = &r->ready[i];
+	uint32_t i = r->strict ? REQ_PRIOS : 1;
 
+	for (struct qp_list *l = &r->refilled; r->n_ready; l = &r->ready[--i]) {
 		while (l->n && !can_send(r, l->head))
 			take_ready(r, l);
 		if (l->n)
 			return l;
+		if (i == 0)
+			break;
 	}
 	return NULL;
 }
@@ -288,8 +298,10 @@ static void send_one(struct requester *r, struct qp_list *l)
 	if (is_resend(r, qpi)) {
 		resend_job(r, qpi);
 	} else {
-		req_cache_use(r, qpi, r->qp[qpi].send);
+		uint32_t pos = r->qp[qpi].send;
+
 		send_job(r, qpi);
+		req_cache_sent(r, qpi, pos);
 	}
 	req_kick(r, qpi);
 }

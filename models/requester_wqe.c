@@ -8,12 +8,15 @@
  * told where to go.
  *
  * Modelled: 'wqe_cache' basic blocks in 'wqe_sets' sets, replaced by 'wqe_policy'; a WQE is there
- * when all its blocks are. Blocks next to each other in a ring are in sets next to each other. One
+ * when all its blocks are. Blocks next to each other in a ring are in sets next to each other. All
+ * that are held are there, or (wqe_cache_sends off) only READs and ATOMICs that were sent. One
  * that was read again stays until it is used. A response whose WQE is not there holds up those
- * behind it; a queue that wants to send only itself. The requester keeps the bytes (nothing may
- * change them before the completion), so what a read brings is dropped. Not modelled: what
- * selective repeat sends again finds its WQE.
+ * behind it, whose WQEs are read meanwhile ('rsp_ahead' packets, 'wqe_reads' reads); a queue that
+ * wants to send holds up only itself. The requester keeps the bytes (nothing may change them before
+ * the completion), so what a read brings is dropped. Not modelled: what selective repeat sends
+ * again finds its WQE.
  */
+#include "models/opcode.h"
 #include "models/requester.h"
 
 /* A basic block of a ring, and where it may be. */
@@ -49,18 +52,24 @@ void req_cache_build(struct requester *r)
 		return;
 	assoc_build(&r->cached, &r->b, "wqe_cache", 1u << r->wqe_sets, r->wqe_cache >> r->wqe_sets,
 		    r->wqe_policy);
-	r->refetch_pool = pool_create(&r->b, 2 * REQ_REFETCHES, WQE_MAX_BB * WQE_BB);
+	r->refetch = block_alloc(&r->b, r->wqe_reads, sizeof(*r->refetch));
+	r->refetch_links = block_alloc(&r->b, r->wqe_reads, sizeof(*r->refetch_links));
+	r->refetch_pool = pool_create(&r->b, 2 * r->wqe_reads, WQE_MAX_BB * WQE_BB);
+	r->waiting.at = block_alloc(&r->b, r->rsp_ahead, sizeof(*r->waiting.at));
 }
 
 void req_cache_reset(struct requester *r)
 {
 	r->n_kept = 0;
 	r->dma_cyc = 0;
-	qp_list_init(&r->refetches, r->refetch_links, REQ_REFETCHES);
-	for (uint32_t i = 0; i < REQ_REFETCHES; i++)
-		r->refetch[i].is_used = false;
-	if (r->wqe_cache)
-		assoc_reset(&r->cached);
+	qp_list_init(&r->refetches, r->refetch_links, r->wqe_cache ? r->wqe_reads : 0);
+	if (!r->wqe_cache)
+		return;
+	for (uint32_t i = 0; i < r->wqe_reads; i++)
+		r->refetch[i].next_free = i + 1;
+	r->free_refetch = 0;
+	r->waiting.head = r->waiting.n = r->waiting.asked = 0;
+	assoc_reset(&r->cached);
 }
 
 /* All blocks of the WQE are in the cache. */
@@ -106,9 +115,46 @@ void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos)
 {
 	const struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
 
+	if (!r->wqe_cache_sends)
+		return;
 	note(r, qpi, w, ASSOC_PUT);
 	if (r->wqe_cache)
 		insert(r, qpi, w);
+}
+
+static void touch(struct requester *r, uint32_t qpi, const struct req_wqe *w)
+{
+	for (uint32_t bb = 0; bb < w->w.n_bb; bb++) {
+		struct place p = place_of(r, qpi, w, bb);
+		uint32_t line = assoc_find(&r->cached, p.set, p.tag);
+
+		if (line != ASSOC_NONE)
+			assoc_touch(&r->cached, p.set, line);
+	}
+}
+
+static void use(struct requester *r, uint32_t qpi, uint32_t pos)
+{
+	struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
+
+	note(r, qpi, w, ASSOC_USED);
+	if (!r->wqe_cache)
+		return;
+	keep(r, w, false);
+	touch(r, qpi, w);
+}
+
+void req_cache_sent(struct requester *r, uint32_t qpi, uint32_t pos)
+{
+	const struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
+
+	if (r->wqe_cache_sends) {
+		use(r, qpi, pos);
+	} else if (req_op_of(w)->is_answered) {
+		note(r, qpi, w, ASSOC_PUT);
+		if (r->wqe_cache && !w->is_refetching)
+			insert(r, qpi, w);
+	}
 }
 
 void req_cache_drop(struct requester *r, uint32_t qpi, uint32_t pos)
@@ -132,22 +178,21 @@ void req_cache_drop(struct requester *r, uint32_t qpi, uint32_t pos)
 static void want(struct requester *r, uint32_t qpi, uint32_t pos, bool is_response)
 {
 	struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
+	uint32_t i = r->free_refetch;
 
-	for (uint32_t i = 0; i < REQ_REFETCHES && !w->is_refetching; i++) {
-		if (r->refetch[i].is_used)
-			continue;
-		r->refetch[i] = (struct req_refetch){ .qpi = qpi,
-						      .pos = pos,
-						      .index = w->w.index,
-						      .n_bb = w->w.n_bb,
-						      .buf = pool_alloc(r->refetch_pool),
-						      .is_used = true,
-						      .is_response = is_response };
-		qp_list_add(&r->refetches, i);
-		w->is_refetching = true;
-		r->wqe_refetches++;
-		r->wqe_refetched_bb += w->w.n_bb;
-	}
+	if (w->is_refetching || i == r->wqe_reads)
+		return;
+	r->free_refetch = r->refetch[i].next_free;
+	r->refetch[i] = (struct req_refetch){ .qpi = qpi,
+					      .pos = pos,
+					      .index = w->w.index,
+					      .n_bb = w->w.n_bb,
+					      .buf = pool_alloc(r->refetch_pool),
+					      .is_response = is_response };
+	qp_list_add(&r->refetches, i);
+	w->is_refetching = true;
+	r->wqe_refetches++;
+	r->wqe_refetched_bb += w->w.n_bb;
 }
 
 static bool has(struct requester *r, uint32_t qpi, uint32_t pos, bool is_response)
@@ -162,44 +207,120 @@ static bool has(struct requester *r, uint32_t qpi, uint32_t pos, bool is_respons
 
 bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos)
 {
-	return has(r, qpi, pos, false);
+	return !r->wqe_cache_sends || has(r, qpi, pos, false);
 }
 
-void req_cache_use(struct requester *r, uint32_t qpi, uint32_t pos)
+/* The message of 'psn' among those that are not answered; false when there is none. */
+static bool find_message(const struct req_qp *q, uint32_t psn, uint32_t *pos)
 {
-	struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
+	for (*pos = q->acked; *pos != q->issued; ++*pos) {
+		const struct req_wqe *w = req_wqe(q, *pos);
 
-	note(r, qpi, w, ASSOC_USED);
-	if (!r->wqe_cache)
-		return;
-	keep(r, w, false);
-	for (uint32_t bb = 0; bb < w->w.n_bb; bb++) {
-		struct place p = place_of(r, qpi, w, bb);
-		uint32_t line = assoc_find(&r->cached, p.set, p.tag);
-
-		if (line != ASSOC_NONE)
-			assoc_touch(&r->cached, p.set, line);
+		if (((psn - w->first_psn) & PSN_MASK) < w->n_psn)
+			return true;
 	}
+	return false;
 }
 
 bool req_cache_use_for(struct requester *r, uint32_t qpi, uint32_t psn)
 {
 	const struct req_qp *q = &r->qp[qpi];
+	uint32_t pos;
 
-	if ((!r->wqe_cache && !r->cached.tap) || q->is_error)
+	if ((!r->wqe_cache && !r->cached.tap) || q->is_error || !find_message(q, psn, &pos))
 		return true;
-	for (uint32_t pos = q->acked; pos != q->issued; pos++) {
-		const struct req_wqe *w = req_wqe(q, pos);
-
-		if (((psn - w->first_psn) & PSN_MASK) >= w->n_psn)
-			continue;
-		if (!has(r, qpi, pos, true))
-			return false;
-		req_cache_use(r, qpi, pos);
-		break;
-	}
+	if (!has(r, qpi, pos, true))
+		return false;
+	use(r, qpi, pos);
 	return true;
 }
+
+/* ---- packets of the peer that wait for their turn ---- */
+
+static const struct rx_pkt *waiting_at(const struct requester *r, uint32_t i)
+{
+	uint32_t at = r->waiting.head + i;
+
+	return &r->waiting.at[at < r->rsp_ahead ? at : at - r->rsp_ahead];
+}
+
+/* The packet needs a WQE; it is that at 'pos'. */
+static bool needs_wqe(const struct requester *r, const struct rx_pkt *m, uint32_t *pos)
+{
+	const struct req_qp *q = &r->qp[m->qpi];
+
+	return (m->opcode & IB_OPERATION_MASK) != IB_ACKNOWLEDGE && !q->is_error &&
+	       find_message(q, m->psn, pos);
+}
+
+/* The first packet of the line whose WQE was not looked for can have that now. */
+static bool can_ask(const struct requester *r)
+{
+	const struct req_waiting *l = &r->waiting;
+	const struct req_wqe *w;
+	const struct rx_pkt *m;
+	uint32_t pos;
+
+	if (l->asked == l->n)
+		return false;
+	m = waiting_at(r, l->asked);
+	if (r->free_refetch != r->wqe_reads || !needs_wqe(r, m, &pos))
+		return true;
+	w = req_wqe(&r->qp[m->qpi], pos);
+	return w->is_refetching || w->is_kept || is_cached(r, m->qpi, w);
+}
+
+void req_rx_enter(struct requester *r)
+{
+	struct req_waiting *l = &r->waiting;
+	const struct rx_pkt *m;
+	uint32_t pos, at;
+
+	if (!r->wqe_cache)
+		return;
+	m = rx_pkt_peek(r->rx);
+	if (m && l->n < r->rsp_ahead) {
+		at = l->head + l->n++;
+		l->at[at < r->rsp_ahead ? at : at - r->rsp_ahead] = *m;
+		chan_pop(r->rx);
+	}
+	if (!can_ask(r))
+		return;
+	m = waiting_at(r, l->asked++);
+	if (needs_wqe(r, m, &pos) && has(r, m->qpi, pos, true))
+		touch(r, m->qpi, req_wqe(&r->qp[m->qpi], pos));
+}
+
+const struct rx_pkt *req_rx_head(const struct requester *r)
+{
+	if (!r->wqe_cache)
+		return rx_pkt_peek(r->rx);
+	return r->waiting.n ? waiting_at(r, 0) : NULL;
+}
+
+void req_rx_pop(struct requester *r)
+{
+	struct req_waiting *l = &r->waiting;
+
+	if (!r->wqe_cache) {
+		chan_pop(r->rx);
+		return;
+	}
+	l->head = l->head + 1 == r->rsp_ahead ? 0 : l->head + 1;
+	l->n--;
+	l->asked -= l->asked > 0;
+}
+
+uint64_t req_rx_next(const struct requester *r)
+{
+	if (!r->wqe_cache)
+		return CYCLE_NEVER;
+	if (r->waiting.n < r->rsp_ahead && rx_pkt_peek(r->rx))
+		return r->b.cycle + 1;
+	return can_ask(r) ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+/* ---- reads ---- */
 
 uint64_t req_cache_step(struct requester *r)
 {
@@ -242,13 +363,14 @@ void req_cache_filled(struct requester *r, uint32_t i)
 	if (--f->reads || qp_list_has(&r->refetches, i))
 		return;
 	buf_unref(&r->b, f->buf);
-	f->is_used = false;
+	f->next_free = r->free_refetch;
+	r->free_refetch = i;
 	if (f->pos - q->head >= q->tail - q->head)
 		return; /* flushed */
 	w = req_wqe(q, f->pos);
 	w->is_refetching = false;
 	insert(r, f->qpi, w);
-	/* responses come one at a time: theirs must stay, or those that are kept might wait for them */
-	keep(r, w, f->is_response || r->n_kept < REQ_REFETCHES);
-	req_kick(r, f->qpi);
+	/* that of a response must stay, or those that are kept might wait for it */
+	keep(r, w, f->is_response || r->n_kept < r->wqe_reads);
+	req_resume(r, f->qpi);
 }

@@ -445,12 +445,17 @@ static void readers_trace(char *text, size_t size)
 	CU_ASSERT_FATAL(n < size);
 }
 
-static struct numbers run_readers(const char *cache)
+static struct numbers run_readers_with(const char *const *sets)
 {
 	char text[8192];
 
 	readers_trace(text, sizeof(text));
-	return run(text, (const char *[]){ cache, NULL });
+	return run(text, sets);
+}
+
+static struct numbers run_readers(const char *cache)
+{
+	return run_readers_with((const char *[]){ cache, NULL });
 }
 
 /* A WQE of four segments has two basic blocks; 128 of them are in flight. */
@@ -467,9 +472,10 @@ static void wqe_displaced_is_read_again(void)
 	CU_ASSERT(half.refetches > 0 && half.refetches <= one.refetches);
 	CU_ASSERT(half.time_ps >= all.time_ps && one.time_ps > half.time_ps);
 	CU_ASSERT(one.refetches <= one.evictions);
-	/* each is one read of two blocks, or two of one where the ring wraps */
-	CU_ASSERT(one.wqe_up_b - all.wqe_up_b >= one.refetches * MRD);
-	CU_ASSERT(one.wqe_down_b - all.wqe_down_b >= one.refetches * (128 + CPLD));
+	/* each is one read of two blocks, or two of one where the ring wraps, beside the first reads of all */
+	CU_ASSERT(one.wqe_up_b >= (one.sq_reads + one.refetches) * MRD);
+	CU_ASSERT(one.wqe_up_b <= (one.sq_reads + 2 * one.refetches) * MRD);
+	CU_ASSERT(one.wqe_down_b >= one.refetches * (128 + CPLD) + 16 * READERS * 128);
 }
 
 static struct numbers run_readers_in_sets(const char *cache, const char *n_sets, const char *policy)
@@ -528,6 +534,48 @@ static void wqe_cache_step_order_and_sleeping_change_nothing(void)
 	same_in_every_order(text, in_sets);
 }
 
+/* 128 READs in flight, 96 blocks of the cache: those that wait to be sent displace none, and none of them is read twice. */
+static void wqe_cache_of_answered_requests_leaves_sends_alone(void)
+{
+	struct numbers both = run_readers("requester.wqe_cache=96");
+	struct numbers answered = run_readers_with((const char *[]){
+		"requester.wqe_cache=96", "requester.wqe_cache_sends=off", NULL });
+	struct numbers all = run_readers_with((const char *[]){
+		"requester.wqe_cache=256", "requester.wqe_cache_sends=off", NULL });
+
+	CU_ASSERT_EQUAL(all.refetches, 0);
+	CU_ASSERT(answered.refetches > 0 && answered.refetches <= both.refetches);
+}
+
+/* The WQEs of responses in the line are read at the same time: more reads, and a longer line, are faster. */
+static void displaced_wqes_of_responses_are_read_at_the_same_time(void)
+{
+	const char *const cache = "requester.wqe_cache=8", *const off =
+								   "requester.wqe_cache_sends=off";
+	struct numbers ahead =
+		run_readers_with((const char *[]){ cache, off, "requester.rsp_ahead=64", NULL });
+	struct numbers one = run_readers_with((const char *[]){
+		cache, off, "requester.rsp_ahead=64", "requester.wqe_reads=1", NULL });
+	struct numbers short_line =
+		run_readers_with((const char *[]){ cache, off, "requester.rsp_ahead=1", NULL });
+
+	CU_ASSERT(ahead.refetches > 16);
+	CU_ASSERT(one.time_ps > 2 * ahead.time_ps);
+	CU_ASSERT(short_line.time_ps > 2 * ahead.time_ps);
+}
+
+static void wqe_line_step_order_and_sleeping_change_nothing(void)
+{
+	static const char *const sets[] = { "requester.wqe_cache=9",
+					    "requester.wqe_cache_sends=off",
+					    "requester.rsp_ahead=3", "requester.wqe_reads=2",
+					    NULL };
+	char text[8192];
+
+	readers_trace(text, sizeof(text));
+	same_in_every_order(text, sets);
+}
+
 #define TEST(f) \
 	{ \
 #f, f \
@@ -549,4 +597,7 @@ CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_
 				  TEST(wqe_cache_with_sets_reads_again_what_a_set_displaced),
 				  TEST(wqe_cache_of_unequal_sets_is_refused),
 				  TEST(wqe_cache_step_order_and_sleeping_change_nothing),
+				  TEST(wqe_cache_of_answered_requests_leaves_sends_alone),
+				  TEST(displaced_wqes_of_responses_are_read_at_the_same_time),
+				  TEST(wqe_line_step_order_and_sleeping_change_nothing),
 				  CU_TEST_INFO_NULL };
