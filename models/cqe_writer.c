@@ -45,6 +45,7 @@ static const struct field cqe_writer_fields[] = {
 	PORT_IN(T, async, async_event, "events of other blocks"),
 	PORT_OUT(T, cqc_req, ctx_req, "contexts of CQs wanted"),
 	PORT_OUT(T, error, qp_cmd, "QPs whose completion was lost, which go to Error"),
+	PORT_OUT(T, closed, qp_closed, "halves of QPs that are reset, to the program"),
 	PORT_OUT(T, dma_req, dma_req, "CQE and EQE writes, interrupts, doorbell record reads"),
 	STAT(T, cqes, "CQE", "completions written"),
 	STAT(T, cqe_b, "B", "bytes written for them"),
@@ -257,21 +258,47 @@ static bool lose_cqe(struct cqe_writer *w, const struct cqe_req *r)
 	return true;
 }
 
-/* Go on with one completion: write it, lose it, or ask for its CQ's doorbell record. */
+/*
+ * A half of a QP that is reset has no more completions: where in its CQ they end. False when that
+ * cannot be told now.
+ */
+static bool tell_end(struct cqe_writer *w, const struct cqe_req *r)
+{
+	uint32_t n = w->compress ? cqe_compress_pending(w, r->cqi) : 0;
+
+	if (!chan_can_push(w->closed)) {
+		chan_stall(w->closed);
+		return false;
+	}
+	w->has_failed[r->qpi] = false;
+	qp_closed_push(w->closed, &(struct qp_closed){ .qpi = r->qpi,
+						       .cqes = w->cq[r->cqi].pi + n,
+						       .is_recv = r->opcode != CQE_REQ });
+	return true;
+}
+
+/* Write a completion, lose it, or ask for its CQ's doorbell record. False when that cannot be now. */
+static bool deal_with(struct cqe_writer *w, const struct cqe_req *r, uint64_t *next)
+{
+	bool is_lost = !r->is_end && is_full(w, r->cqi);
+
+	if (is_lost && !w->cq[r->cqi].is_dbr_fresh)
+		return ask_for_room(w, r->cqi);
+	if (r->is_end ? !tell_end(w, r) : is_lost ? !lose_cqe(w, r) : !take_cqe(w, r, next))
+		return false;
+	cqe_context_drop(w);
+	return true;
+}
+
+/* Go on with one completion. */
 static uint64_t complete(struct cqe_writer *w, uint64_t next)
 {
 	const struct cqe_req *r = cqe_context_ready(w);
 
 	if (!r)
 		return cqe_context_has_ready(w) ? w->b.cycle + 1 : next; /* one waits now */
-	if (is_full(w, r->cqi) && !w->cq[r->cqi].is_dbr_fresh) {
-		if (!ask_for_room(w, r->cqi))
-			return next;
-	} else {
-		if (is_full(w, r->cqi) ? !lose_cqe(w, r) : !take_cqe(w, r, &next))
-			return next;
-		cqe_context_drop(w);
-	}
+	if (!deal_with(w, r, &next))
+		return next;
 	return has_more(w) ? w->b.cycle + 1 : next;
 }
 

@@ -4,7 +4,8 @@
  *
  * Modelled: the 8-byte write of a first control qword to either BlueFlame buffer of a page (mlx5
  * shape, rdma-core mlx5dv.h), its check, and coalescing: a doorbell of a QP that still waits for
- * the scheduler only moves the producer on. CQ doorbells go on to the completion writer.
+ * the scheduler only moves the producer on. CQ doorbells go on to the completion writer, changes of a
+ * QP's state to the requester. A reset follows the doorbells that were rung before it to the scheduler.
  *
  * A WQE written whole into a BlueFlame buffer, in one or more register writes from its start on, is
  * gathered and goes on with its doorbell, so that it need not be read. The NIC has 'bf_buffers' for
@@ -19,6 +20,7 @@
 #include "models/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
+#include "models/trace/trace.h"
 #include "sim/pool.h"
 
 #define DB_BYTES 8u
@@ -36,7 +38,7 @@ struct doorbell {
 	/* parameters */
 	uint32_t slots, bf_buffers;
 	/* ports */
-	struct chan *mmio, *sq_db, *arm;
+	struct chan *mmio, *sq_db, *arm, *cmd;
 	/* state: QPs that wait, oldest first, and per QP the producer last rung */
 	uint32_t *wait;
 	struct sq_db *db; /* by QP: what waits; its producer stays */
@@ -46,7 +48,8 @@ struct doorbell {
 	bool *is_waiting;
 	/* statistics */
 	uint64_t bf_rings, bf_full, bf_dropped, bf_torn;
-	uint64_t rings, coalesced, bad_addr, bad_size, bad_qpn, bad_cqn, bad_index, cq_rings;
+	uint64_t rings, coalesced, bad_addr, bad_size, bad_qpn, bad_cqn, bad_index, cq_rings,
+		commands;
 };
 
 #define T struct doorbell
@@ -59,6 +62,7 @@ static const struct field doorbell_fields[] = {
 	PORT_IN(T, mmio, tlp, "register writes of the CPU"),
 	PORT_OUT(T, sq_db, sq_db, "send doorbells, at most one waiting for each QP"),
 	PORT_OUT(T, arm, cq_arm, "CQs to give an event"),
+	PORT_OUT(T, cmd, qp_cmd, "states that QPs are to take"),
 	STAT(T, rings, "db", "send doorbells taken"),
 	STAT(T, coalesced, "db", "of these, merged into one that was waiting"),
 	STAT(T, bf_rings, "db", "of these, with the WQE in the write"),
@@ -66,6 +70,7 @@ static const struct field doorbell_fields[] = {
 	STAT(T, bf_dropped, "WQE", "BlueFlame WQEs behind a doorbell that waited: not kept"),
 	STAT(T, bf_torn, "WQE", "BlueFlame WQEs whose end never came"),
 	STAT(T, cq_rings, "db", "CQ doorbells"),
+	STAT(T, commands, "cmd", "changes of a QP's state"),
 	STAT(T, bad_addr, "db", "dropped: no register there"),
 	STAT(T, bad_size, "db", "dropped: wrong size"),
 	STAT(T, bad_qpn, "db", "dropped: no such QP"),
@@ -117,6 +122,15 @@ static bool check_ring(struct doorbell *d, const uint8_t *ctrl, struct sq_db *m)
 	return true;
 }
 
+/* The QP has something for the scheduler, behind what other QPs have. */
+static void enqueue(struct doorbell *d, uint32_t qpi)
+{
+	if (d->is_waiting[qpi])
+		return;
+	d->is_waiting[qpi] = true;
+	d->wait[(d->head + d->waiting++) % d->slots] = qpi;
+}
+
 /* A doorbell, with its WQE in 'buf' or BUF_NONE; a reference of it moves. */
 static void ring_sq(struct doorbell *d, const uint8_t *ctrl, uint32_t buf)
 {
@@ -140,8 +154,7 @@ static void ring_sq(struct doorbell *d, const uint8_t *ctrl, uint32_t buf)
 	}
 	d->bf_rings += buf != BUF_NONE;
 	d->db[m.qpi] = m;
-	d->is_waiting[m.qpi] = true;
-	d->wait[(d->head + d->waiting++) % d->slots] = m.qpi;
+	enqueue(d, m.qpi);
 }
 
 /* The gathering that is open for the BlueFlame buffer at 'at' (0: one that is not in use), or NULL. */
@@ -213,6 +226,46 @@ static void ring_cq(struct doorbell *d, const uint8_t *db)
 					      .solicited_only = (uint8_t)hdr_get(db, 7, 1) });
 }
 
+/* What was rung for a QP that is reset is void. */
+static void reset_qp(struct doorbell *d, uint32_t qpi)
+{
+	if (d->is_waiting[qpi] && d->db[qpi].buf != BUF_NONE)
+		buf_unref(&d->b, d->db[qpi].buf);
+	d->db[qpi] = (struct sq_db){ .qpi = qpi, .buf = BUF_NONE, .is_reset = 1 };
+	enqueue(d, qpi);
+}
+
+/* A change of a QP's state: qpn24 state8; then a PSN. */
+static void command(struct doorbell *d, const uint8_t *reg)
+{
+	uint32_t qpi = nic_qpi(d->b.env, (uint32_t)hdr_get(reg, 0, 24));
+	uint8_t state = (uint8_t)hdr_get(reg, 24, 8);
+
+	if (qpi == QPI_NONE) {
+		d->bad_qpn++;
+		return;
+	}
+	d->commands++;
+	if (state == QPS_RESET)
+		reset_qp(d, qpi);
+	qp_cmd_push(d->cmd, &(struct qp_cmd){ .qpi = qpi,
+					      .psn = (uint32_t)hdr_get(reg, 40, 24),
+					      .state = state });
+}
+
+/* The port that a register write goes to at once, or NULL. */
+static struct chan *port_of(const struct doorbell *d, const struct tlp *t)
+{
+	switch (t->addr % UAR_PAGE) {
+	case UAR_CQ_DOORBELL:
+		return d->arm;
+	case UAR_COMMAND:
+		return d->cmd;
+	default:
+		return NULL;
+	}
+}
+
 static void take(struct doorbell *d, const struct tlp *t)
 {
 	const uint8_t *bytes = (const uint8_t *)buf_data(d->b.sim, t->buf) + t->off;
@@ -220,9 +273,11 @@ static void take(struct doorbell *d, const struct tlp *t)
 	uint64_t at = t->addr % UAR_PAGE;
 	bool is_bf = at >= UAR_BLUEFLAME && at < UAR_BLUEFLAME + 2 * UAR_BLUEFLAME_BYTES;
 
-	if (t->addr >= (uint64_t)UAR_PAGE * UAR_PAGES || (at != UAR_CQ_DOORBELL && !is_bf))
+	if (t->addr >= (uint64_t)UAR_PAGE * UAR_PAGES || (!port_of(d, t) && !is_bf))
 		d->bad_addr++;
-	else if (!is_bf && t->len == DB_BYTES)
+	else if (at == UAR_COMMAND && t->len == DB_BYTES)
+		command(d, bytes);
+	else if (at == UAR_CQ_DOORBELL && t->len == DB_BYTES)
 		ring_cq(d, bytes);
 	else if (is_bf && at % UAR_BLUEFLAME_BYTES == 0 && t->len == DB_BYTES)
 		ring_sq(d, bytes, BUF_NONE);
@@ -252,7 +307,7 @@ static void doorbell_reset(struct block *b)
 	d->head = d->waiting = 0;
 	memset(d->open, 0, sizeof(d->open));
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
-		d->db[i].producer = 0;
+		d->db[i] = (struct sq_db){ 0 };
 		d->is_waiting[i] = false;
 	}
 }
@@ -261,9 +316,10 @@ static uint64_t doorbell_step(struct block *b)
 {
 	struct doorbell *d = (struct doorbell *)b;
 	const struct tlp *t = tlp_peek(d->mmio);
+	struct chan *port = t ? port_of(d, t) : NULL;
 
-	if (t && t->addr % UAR_PAGE == UAR_CQ_DOORBELL && !chan_can_push(d->arm)) {
-		chan_stall(d->arm);
+	if (port && !chan_can_push(port)) {
+		chan_stall(port);
 		t = NULL;
 	} else if (t && d->waiting < d->slots) {
 		take(d, t);
@@ -276,6 +332,7 @@ static uint64_t doorbell_step(struct block *b)
 	uint32_t qpi = d->wait[d->head];
 
 	sq_db_push(d->sq_db, &d->db[qpi]);
+	d->db[qpi].is_reset = 0;
 	d->is_waiting[qpi] = false;
 	d->head = (d->head + 1) % d->slots;
 	d->waiting--;

@@ -65,13 +65,17 @@ struct drv_qp {
 	uint32_t max_inline;
 	uint32_t core;    /* that posts here */
 	uint8_t state;    /* enum qp_state (trace.h), as the program set or saw it */
-	bool was_dropped; /* what it had posted has no completions */
+	bool is_destroyed;
+	/* completions of its send, receive CQ before this one are of a life before its reset */
+	uint32_t life[2];
+	uint8_t n_closing; /* halves of it that the NIC still holds, after a reset */
 	bool sig_all;
 };
 
 /* The driver's side of a CQ; index as in nic->cq. */
 struct drv_cq {
 	uint32_t ci;         /* CQEs consumed, running */
+	uint32_t stale;      /* those before this one may be of no use to anyone: they are polled away */
 	uint32_t ci_written; /* as last stored to the doorbell record */
 	uint32_t
 		outstanding; /* work requests posted whose completion would come here; and each QP of

@@ -67,6 +67,7 @@ struct qp_attr {
 	uint8_t timeout; /* local ACK timeout = 4.096 us x 2^timeout; 0 = infinite */
 	uint8_t retry, rnr_retry, min_rnr;
 	bool is_closed; /* takes no requests at the start: not yet in RTR */
+	bool is_idle;   /* sends none: not yet in RTS */
 	uint8_t sl, prio;
 	uint64_t rate_bps; /* cap, 0 = none */
 	/* rings in host memory */
@@ -216,10 +217,14 @@ enum { EQE_COMP = 0x00, EQE_CQ_ERROR = 0x04, EQE_SRQ_LIMIT = 0x14, EQE_TYPES = 0
 #define EQE_BYTES 64u
 #define MSIX_ADDR 0xfffffffffee00000ull /* no memory: a write there interrupts the CPU */
 
-/* The BAR: one UAR page a core. In a page: the CQ doorbell, and two BlueFlame buffers used in turn. */
+/*
+ * The BAR: one UAR page a core. In a page: the CQ doorbell, the command register, and two BlueFlame
+ * buffers used in turn.
+ */
 #define UAR_PAGE 0x1000u
 #define UAR_PAGES 256u
 #define UAR_CQ_DOORBELL 0x20u
+#define UAR_COMMAND 0x40u /* declared, in place of mlx5's command queue: qpn24 state8, psn32 */
 #define UAR_BLUEFLAME 0x800u
 #define UAR_BLUEFLAME_BYTES 0x100u /* of one */
 

@@ -12,8 +12,9 @@
  * a cycle: the visits never hold up the line. A QP alone on the list does not wait (no one is
  * treated unfairly); its debt is forgotten. Rate caps: a QP whose WQEs carry n bytes is not visited
  * again before n bytes have passed at its rate. With 'strict', a QP has its turn only while none of
- * a higher priority is ready. Not modelled: the memory that holds the table (every QP has its
- * entry).
+ * a higher priority is ready. A QP that is reset is not visited; its counters start anew, and the
+ * requester is told so, once nothing of it is fetched or held behind. Not modelled: the memory that
+ * holds the table (every QP has its entry).
  *
  * Rate: one doorbell, one fetch result, one credit and one visit a cycle. Latency 1 cycle.
  * Counters: 16 bits in basic blocks, protocol.md section 13 (mlx5 WQE counter).
@@ -31,6 +32,7 @@ struct sched_qp {
 	uint16_t producer; /* posted up to here */
 	uint16_t index;    /* fetched up to here */
 	bool is_fetching;
+	bool is_closing;  /* reset: waits for what is fetched or held behind */
 	uint32_t credits; /* WQEs that may still be fetched */
 	uint32_t bf;      /* BlueFlame: the WQE at 'index', or BUF_NONE */
 	uint8_t bf_bb;    /* its basic blocks */
@@ -43,11 +45,13 @@ struct qp_sched {
 	uint32_t quantum, wqe_per_qp;
 	bool strict;
 	/* ports */
-	struct chan *sq_db, *fetched, *credit, *fetch;
+	struct chan *sq_db, *fetched, *credit, *fetch, *closed;
 	/* state */
 	struct sched_qp *qp;
 	struct qp_list ready[PRIOS]; /* by priority; without 'strict', all on the first */
 	uint32_t *links;
+	struct qp_list closing;
+	uint32_t *closing_links;
 	uint32_t later; /* earliest of the QPs that wait for their time, or QP_LIST_END */
 	uint32_t n_ready, n_fetching;
 	uint16_t turn; /* low bits of the QP last granted, for the wave */
@@ -68,6 +72,7 @@ static const struct field qp_sched_fields[] = {
 	PORT_IN(T, fetched, sq_fetched, "what fetches brought"),
 	PORT_IN(T, credit, sq_credit, "WQEs that the requester released"),
 	PORT_OUT(T, fetch, sq_fetch, "fetch orders, at most one per QP under way"),
+	PORT_OUT(T, closed, qp_closed, "QPs that are reset, whose WQEs are all released"),
 	STAT(T, doorbells, "db", "doorbells taken"),
 	STAT(T, stale_doorbells, "db", "doorbells that announced nothing new"),
 	STAT(T, bf_late, "WQE",
@@ -96,6 +101,7 @@ static void qp_sched_build(struct block *b)
 
 	s->qp = block_alloc(b, n, sizeof(*s->qp));
 	s->links = block_alloc(b, n, sizeof(*s->links));
+	s->closing_links = block_alloc(b, n, sizeof(*s->closing_links));
 }
 
 static void qp_sched_reset(struct block *b)
@@ -108,6 +114,7 @@ static void qp_sched_reset(struct block *b)
 	/* a QP is on one at most: they share their links */
 	for (uint32_t i = 0; i < PRIOS; i++)
 		qp_list_init(&s->ready[i], s->links, nic->n_qp);
+	qp_list_init(&s->closing, s->closing_links, nic->n_qp);
 	s->later = QP_LIST_END;
 	s->n_ready = s->n_fetching = 0;
 	s->turn = 0;
@@ -142,12 +149,17 @@ static struct qp_list *first_list(struct qp_sched *s)
 	return &s->ready[i];
 }
 
+static bool is_ready(const struct sched_qp *q)
+{
+	return !q->is_fetching && q->credits && q->producer != q->index && !q->is_closing;
+}
+
 /* Put 'qpi' on the list it belongs to, if it is ready. */
 static void consider(struct qp_sched *s, uint32_t qpi)
 {
 	struct sched_qp *q = &s->qp[qpi];
 
-	if (q->is_fetching || !q->credits || q->producer == q->index || q->later != QP_LIST_OFF)
+	if (!is_ready(q) || q->later != QP_LIST_OFF)
 		return;
 	if (q->due_ps > s->b.now_ps)
 		wait_for_time(s, qpi);
@@ -169,6 +181,44 @@ static void take_blueflame(struct qp_sched *s, struct sched_qp *q, const struct 
 	s->bf_late++;
 }
 
+static void begin_close(struct qp_sched *s, uint32_t qpi)
+{
+	struct sched_qp *q = &s->qp[qpi];
+
+	if (q->bf != BUF_NONE)
+		buf_unref(&s->b, q->bf);
+	q->bf = BUF_NONE;
+	q->is_closing = true;
+	qp_list_add(&s->closing, qpi);
+}
+
+/* QPs that are reset start anew once all their credits are back. Returns when to run again. */
+static uint64_t end_close(struct qp_sched *s)
+{
+	uint64_t next = CYCLE_NEVER;
+	bool is_free = chan_can_push(s->closed);
+
+	for (uint32_t n = s->closing.n; n > 0; n--) {
+		uint32_t qpi = qp_list_take(&s->closing);
+		struct sched_qp *q = &s->qp[qpi];
+
+		if (q->is_fetching || q->credits != s->wqe_per_qp) {
+			qp_list_add(&s->closing, qpi);
+		} else if (next == CYCLE_NEVER && is_free) {
+			q->is_closing = false;
+			q->producer = q->index = 0;
+			q->deficit = 0;
+			qp_closed_push(s->closed, &(struct qp_closed){ .qpi = qpi });
+			next = s->b.cycle + 1;
+		} else {
+			if (!is_free)
+				chan_stall(s->closed);
+			qp_list_add(&s->closing, qpi);
+		}
+	}
+	return next;
+}
+
 static void take_doorbell(struct qp_sched *s)
 {
 	const struct sq_db *m = sq_db_peek(s->sq_db);
@@ -178,6 +228,11 @@ static void take_doorbell(struct qp_sched *s)
 	if (!m)
 		return;
 	q = &s->qp[m->qpi];
+	if (m->is_reset) {
+		begin_close(s, m->qpi);
+		chan_pop(s->sq_db);
+		return;
+	}
 	ahead = (uint16_t)(m->producer - q->producer);
 	s->doorbells++;
 	/*
@@ -283,6 +338,11 @@ static bool visit(struct qp_sched *s)
 		return true;
 	l = first_list(s);
 	q = &s->qp[l->head];
+	if (!is_ready(q)) { /* it was reset since */
+		qp_list_take(l);
+		s->n_ready--;
+		return true;
+	}
 	if (only_pays(s, l)) {
 		q->deficit += s->quantum;
 		s->visits_in_debt++;
@@ -329,7 +389,7 @@ static uint64_t qp_sched_step(struct block *b)
 		next = block_cycle_at(b, s->qp[s->later].due_ps);
 	if (s->n_ready && (is_free || only_pays(s, first_list(s))))
 		next = b->cycle + 1;
-	return next;
+	return s->closing.n ? min_u64(next, end_close(s)) : next;
 }
 
 const struct block_class qp_sched_class = {

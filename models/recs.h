@@ -47,6 +47,7 @@ struct rec {
 	bool is_ready;   /* start_ps is known */
 	bool is_parked;  /* a receive that waits for room */
 	bool is_stamped; /* the message's last byte becomes the post's number */
+	bool is_told;    /* RESET, DESTROY: the NIC was */
 	bool has_polled; /* the byte at poll_va has the value for the next post */
 	/* what */
 	uint8_t kind;   /* enum rec_kind (trace.h) */
@@ -63,6 +64,7 @@ struct rec {
 	uint32_t mr, rmr; /* indices in the trace; rmr TRACE_NONE: raddr does not wrap */
 	uint32_t cqi;     /* ARM */
 	uint32_t limit;   /* MODIFY_SRQ */
+	uint32_t psn;     /* MODIFY_QP: the first one, or VERBS_PSN */
 	uint32_t mw;      /* index in the trace; BIND_MW, whose region is mr */
 	uint8_t bind_access;
 	uint32_t ticket;

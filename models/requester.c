@@ -26,8 +26,6 @@
  */
 #include "models/requester.h"
 
-#include <string.h>
-
 #define MAX_MESSAGE (1u << 31)
 #define RNR_25_PS (61440 * PS_PER_US)
 
@@ -101,6 +99,7 @@ static const struct field requester_fields[] = {
 	PORT_IN(T, peer_error, qp_error, "QPs that the responder put into Error"),
 	PORT_IN(T, cmd, qp_cmd, "states that the program asks for"),
 	PORT_IN(T, cq_error, qp_cmd, "QPs that go to Error: a completion of theirs was lost"),
+	PORT_IN(T, closed, qp_closed, "QPs that are reset, none of whose WQEs is on its way"),
 	PORT_OUT(T, job, tx_job, "runs of packets"),
 	PORT_OUT(T, credit, sq_credit, "WQEs released, to the scheduler"),
 	PORT_OUT(T, cqe, cqe_req, "completions"),
@@ -170,27 +169,12 @@ static void requester_reset(struct block *b)
 
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
 		const struct qp_attr *a = &nic->qp[i];
-		uint32_t psn = a->sq_psn & PSN_MASK;
+		struct req_qp *q = &r->qp[i];
 
-		r->qp[i] = (struct req_qp){ .ring = r->qp[i].ring,
-					    .mask = r->qp[i].mask,
-					    .una = psn,
-					    .send_psn = psn,
-					    .top_psn = psn,
-					    .done_psn = psn,
-					    .restart_psn = psn,
-					    .sacked = r->qp[i].sacked,
-					    .cum = psn,
-					    .high = psn,
-					    .re_psn = psn,
-					    .re_end = psn,
-					    .retry_left = a->retry,
-					    .rnr_left = a->rnr_retry,
-					    .timer = REQ_NO_TIMER,
-					    .is_unacked = a->type == QP_UC || a->type == QP_UD };
-		r->qp[i].is_unlimited = !r->credits || r->qp[i].is_unacked;
-		if (r->qp[i].sacked)
-			memset(r->qp[i].sacked, 0, (r->sr_mask + 1) / 8);
+		*q = (struct req_qp){ .ring = q->ring, .mask = q->mask, .sacked = q->sacked };
+		req_begin_life(r, i, a->sq_psn);
+		q->is_error = q->is_silent = a->is_idle;
+		q->is_rtr = a->is_idle && !a->is_closed;
 	}
 	/* a QP is on one at most: they share their links */
 	for (uint32_t i = 0; i < REQ_PRIOS; i++)
@@ -262,19 +246,6 @@ void req_try_retire(struct requester *r, uint32_t qpi)
 		qp_list_add(&r->retire, qpi);
 }
 
-static void take_peer_error(struct requester *r)
-{
-	const struct qp_error *m = qp_error_peek(r->peer_error);
-
-	if (!m)
-		return;
-	if (!r->qp[m->qpi].is_error) {
-		req_enter_error(r, m->qpi);
-		req_try_retire(r, m->qpi);
-	}
-	chan_pop(r->peer_error);
-}
-
 static bool returns_data(const struct req_wqe *w)
 {
 	return req_op_of(w)->is_answered && req_op_of(w)->kind < JOB_FLUSH;
@@ -326,7 +297,7 @@ static uint64_t retire(struct requester *r)
 		r->errors++;
 		req_enter_error(r, qpi);
 		if (is_news)
-			req_tell(r, qpi, QP_FAILED);
+			req_tell(r, qpi, QP_FAILED, 0);
 	}
 	q->head++;
 	r->n_held--;
@@ -339,10 +310,10 @@ static uint64_t requester_step(struct block *b)
 {
 	struct requester *r = (struct requester *)b;
 	uint64_t next = CYCLE_NEVER;
-	bool is_idle;
+	bool is_idle, is_cqe_free;
 
 	req_timer_step(r);
-	take_peer_error(r);
+	req_take_peer_error(r);
 	req_take_dma_rsp(r);
 	req_take_mpt_rsp(r);
 	req_take_job_done(r);
@@ -351,9 +322,11 @@ static uint64_t requester_step(struct block *b)
 	take_wqe(r);
 	if (r->scatter.is_busy)
 		next = min_u64(next, req_scatter(r));
+	is_cqe_free = r->retire.n == 0;
 	next = min_u64(next, retire(r));
 	next = min_u64(next, req_take_cmd(r));
 	next = min_u64(next, req_react_step(r));
+	next = min_u64(next, req_take_closed(r, is_cqe_free));
 	req_pace_step(r);
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));

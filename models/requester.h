@@ -58,6 +58,7 @@ struct req_qp {
 	uint32_t restart_psn; /* where the current pass started */
 	uint32_t n_rd_atomic; /* READs and ATOMICs issued and not answered */
 	uint32_t n_writing;   /* READs and ATOMICs with response data on the way to memory */
+	uint32_t n_jobs;      /* handed over and not reported done */
 	uint32_t ssn, lsn;    /* sequence number of the message issued last; the limit (end-to-end
 			      credits) */
 	uint8_t retry_left, rnr_left;
@@ -66,6 +67,7 @@ struct req_qp {
 	bool is_unlimited;  /* the peer does not do end-to-end credits */
 	bool is_draining;   /* no message is begun (SQD) */
 	bool is_silent;     /* no completions: the QP was reset */
+	bool is_rtr;        /* reset, and its other half takes requests again */
 	bool is_local_busy; /* the mpt_unit works for the WQE at 'send' */
 	bool is_rnr_wait, is_retrying, has_failed, is_error;
 	bool is_unacked;                 /* unreliable: a message is done when it was sent */
@@ -138,7 +140,7 @@ struct requester {
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
 	bool credits, strict, wqe_cache_sends;
 	/* ports */
-	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd, *cq_error;
+	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd, *cq_error, *closed;
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
@@ -325,7 +327,16 @@ void req_cache_filled(struct requester *r, uint32_t i);
 /* ---- requester_state.c: states that the program asks for ---- */
 
 /* Tell the responder; its port has room. */
-void req_tell(struct requester *r, uint32_t qpi, enum qp_change kind);
+void req_tell(struct requester *r, uint32_t qpi, enum qp_change kind, uint32_t psn);
+
+/* Start a life of the QP, with 'psn' as the first one; nothing of another is left. */
+void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn);
+
+/* The responder put the QP into Error. */
+void req_take_peer_error(struct requester *r);
+
+/* The end of a reset; 'is_cqe_free': the port was not used in this cycle. Returns when to run again. */
+uint64_t req_take_closed(struct requester *r, bool is_cqe_free);
 
 /* Carry out one command, of the program or for a CQ that overflowed. Returns when to run again. */
 uint64_t req_take_cmd(struct requester *r);

@@ -206,6 +206,7 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 		pace(r, qpi, op->kind == JOB_READ_REQ ? j.dma_len : j.len);
 	buf_ref(r->b.sim, j.buf);
 	tx_job_push(r->job, &j);
+	r->qp[qpi].n_jobs++;
 	r->jobs++;
 	r->packets += op->is_answered ? 1 : n;
 	r->resent_packets += j.is_retry ? (op->is_answered ? 1 : n) : 0;
@@ -392,6 +393,7 @@ void req_take_job_done(struct requester *r)
 	if (!m)
 		return;
 	q = &r->qp[m->qpi];
+	q->n_jobs--;
 	end = m->tag & PSN_MASK;
 	if (m->tag >> TAG_PASS_SHIFT == q->pass && !q->is_error) {
 		if (m->status != XLATE_OK) {

@@ -161,6 +161,7 @@ static void responder_build(struct block *b)
 	r->rsc_links = block_alloc(b, n, sizeof(uint32_t));
 	r->flush_links = block_alloc(b, n, sizeof(uint32_t));
 	r->error_links = block_alloc(b, n, sizeof(uint32_t));
+	r->closing_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ctx_links = block_alloc(b, r->contexts, sizeof(uint32_t));
 	r->nak_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ack_pool = pool_create(b, r->ack_buffers,
@@ -174,36 +175,15 @@ static void responder_build(struct block *b)
 	r->grh_pool = pool_create(b, r->contexts, RSP_GRH_BYTES);
 }
 
-static void reset_qp(struct rsp_qp *q, const struct qp_attr *a, const struct nic *nic)
-{
-	uint32_t psn = a->rq_psn & PSN_MASK;
-
-	*q = (struct rsp_qp){ .epsn = psn,
-			      .type = a->type,
-			      .is_unacked = a->type == QP_UC || a->type == QP_UD,
-			      .is_shared = a->srq < nic->n_srq,
-			      .recv_pd = a->srq < nic->n_srq ? nic->srq[a->srq].pd : a->pd,
-			      .commit_psn = psn_add(psn, PSN_MASK),
-			      .in_msg = RSP_NO_MESSAGE,
-			      .recv_syndrome = CQE_SYNDROME_WR_FLUSH,
-			      .ctx_head = RSP_CTX_NONE,
-			      .ctx_tail = RSP_CTX_NONE,
-			      .is_error = a->is_closed,
-			      .is_flushed = a->is_closed,
-			      .slot = q->slot,
-			      .queue = q->queue,
-			      .held = q->held,
-			      .n_slot = q->n_slot };
-	memset(q->slot, 0, q->n_slot * sizeof(*q->slot));
-}
-
 static void responder_reset(struct block *b)
 {
 	struct responder *r = (struct responder *)b;
 	const struct nic *nic = b->env;
 
-	for (uint32_t i = 0; i < nic->n_qp; i++)
-		reset_qp(&r->qp[i], &nic->qp[i], nic);
+	for (uint32_t i = 0; i < nic->n_qp; i++) {
+		rsp_begin_life(r, i, nic->qp[i].rq_psn);
+		r->qp[i].is_error = r->qp[i].is_flushed = nic->qp[i].is_closed;
+	}
 	for (uint32_t i = 0; r->recovery == RECOVERY_SR && i < nic->n_qp; i++)
 		memset(r->qp[i].held, 0, (r->sr_mask + 1) * sizeof(struct rsp_held));
 	for (uint32_t i = 0; i < r->contexts; i++)
@@ -217,6 +197,7 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->want_rsc, r->rsc_links, nic->n_qp);
 	qp_list_init(&r->flush, r->flush_links, nic->n_qp);
 	qp_list_init(&r->errors, r->error_links, nic->n_qp);
+	qp_list_init(&r->closing, r->closing_links, nic->n_qp);
 	/* a context wants one port at a time: the lists share their links */
 	qp_list_init(&r->want_recv, r->ctx_links, r->contexts);
 	qp_list_init(&r->want_xlate, r->ctx_links, r->contexts);
@@ -243,75 +224,6 @@ void rsp_ctx_done(struct responder *r, struct rsp_ctx *c)
 	c->next = r->free_ctx;
 	r->free_ctx = (uint32_t)(c - r->ctx);
 	r->n_ctx--;
-}
-
-void rsp_enter_error(struct responder *r, uint32_t qpi)
-{
-	struct rsp_qp *q = &r->qp[qpi];
-
-	if (q->is_error)
-		return;
-	q->is_error = true;
-	rsp_sr_forget(r, q);
-	r->errors_found++;
-	qp_list_add(&r->errors, qpi);
-}
-
-/*
- * The requester's half failed: the receive half follows, and need not say so. Said again: receives
- * may have been posted since.
- */
-static void fail(struct responder *r, uint32_t qpi)
-{
-	struct rsp_qp *q = &r->qp[qpi];
-
-	q->is_error = true;
-	q->is_flush_stale = q->is_flush_wait;
-	q->is_flushed = q->is_flushed && rsp_attr(r, qpi)->srq != SRQ_NONE;
-	rsp_sr_forget(r, q);
-	rsp_unpark(r, qpi);
-	rsp_try_flush(r, qpi);
-}
-
-/* The QP is reset: nothing of it is seen any more. */
-static void close_qp(struct responder *r, uint32_t qpi)
-{
-	struct rsp_qp *q = &r->qp[qpi];
-
-	q->is_error = q->is_failed = q->is_silent = q->is_flushed = true;
-	if (q->has_recv)
-		buf_unref(&r->b, q->recv.buf);
-	q->has_recv = false;
-	q->q_len = 0;
-	for (uint32_t i = 0; i < q->n_slot; i++)
-		q->slot[i].is_active = false;
-	rsp_sr_forget(r, q);
-	rsp_unpark(r, qpi);
-}
-
-static void take_peer_error(struct responder *r)
-{
-	const struct qp_error *m = qp_error_peek(r->peer_error);
-
-	if (!m)
-		return;
-	if (m->kind == QP_FAILED)
-		fail(r, m->qpi);
-	else if (m->kind == QP_CLOSED)
-		close_qp(r, m->qpi);
-	else
-		r->qp[m->qpi].is_error = r->qp[m->qpi].is_flushed = false;
-	chan_pop(r->peer_error);
-}
-
-static uint64_t report_error(struct responder *r)
-{
-	if (!r->errors.n)
-		return CYCLE_NEVER;
-	if (!chan_can_push(r->error))
-		return chan_stall(r->error);
-	qp_error_push(r->error, &(struct qp_error){ .qpi = qp_list_take(&r->errors) });
-	return r->errors.n ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
 void rsp_unpark(struct responder *r, uint32_t qpi)
@@ -433,7 +345,7 @@ static uint64_t responder_step(struct block *b)
 	bool was_full = r->free_ctx == r->contexts;
 	uint64_t next;
 
-	take_peer_error(r);
+	rsp_take_peer_error(r);
 	rsp_take_job_done(r);
 	rsp_take_dma_rsp(r);
 	rsp_take_recv(r);
@@ -450,14 +362,14 @@ static uint64_t responder_step(struct block *b)
 		next = min_u64(next, rsp_ask_mpt(r));
 	next = min_u64(next, rsp_flush(r));
 	next = min_u64(next, rsp_commit(r)); /* behind what makes entries */
-	next = min_u64(next, report_error(r));
+	next = min_u64(next, rsp_report_error(r));
 	next = min_u64(next, rsp_send_job(r));
 	next = min_u64(next, rsp_ask_rsc(r));
 	next = min_u64(next, rsp_send_ack(r));
 	if (r->run.n || r->flush.n ||
 	    (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
 		next = b->cycle + 1;
-	return next;
+	return r->closing.n ? min_u64(next, rsp_close(r)) : next;
 }
 
 const struct block_class responder_class = {

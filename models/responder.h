@@ -118,7 +118,7 @@ struct rsp_qp {
 	/* failure */
 	bool is_error;         /* nothing more is executed */
 	bool is_failed;        /* what is in the commit ring does not count either */
-	bool is_silent;        /* its receives have no completions */
+	bool is_silent;        /* the QP was reset: nothing of it is seen */
 	bool is_flushed;       /* no receives are left that were posted before */
 	bool is_flush_wait;    /* the flush asked for the next one */
 	bool is_flush_stale;   /* and was told since then that there may be more */
@@ -132,7 +132,8 @@ struct rsp_qp {
 	uint8_t *queue; /* slots to be answered, in order; a ring of n_slot */
 	uint32_t n_slot, next_slot, q_head, q_len;
 	uint32_t jobs_out;
-	uint32_t rsc_wanted, rsc_granted; /* look-ups not asked for; answered and not used */
+	/* look-ups not asked for; asked for; answered and not used */
+	uint32_t rsc_wanted, rsc_asked, rsc_granted;
 };
 
 /* An entry of the commit ring: a write, the end of a packet, or an answer. */
@@ -175,8 +176,9 @@ struct responder {
 	struct qp_list want_rsc; /* QPs whose responder resources are to be looked up */
 	struct qp_list flush;    /* QPs in error with receives to flush */
 	struct qp_list errors;   /* QPs in error that the requester does not know of */
+	struct qp_list closing;  /* QPs that are reset, of which something is here */
 	uint32_t *rsc_links, *nak_links, *run_links, *ctx_links, *ack_links, *delayed_links,
-		*stream_links, *flush_links, *error_links;
+		*stream_links, *flush_links, *error_links, *closing_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
 	struct pool *ack_pool, *grh_pool, *hold_pool;
@@ -227,11 +229,28 @@ extern const struct rsp_service *const rsp_services[]; /* by enum qp_type */
 /* The QP's first packet is finished: release it and look at the next one. */
 void rsp_ctx_done(struct responder *r, struct rsp_ctx *c);
 
+/* The QP's first packet, if it is parked, is looked at again. */
+void rsp_unpark(struct responder *r, uint32_t qpi);
+
+/* ---- responder_state.c: Error, reset ---- */
+
+/* Start a life of the QP in which 'psn' is expected first; nothing of another is left. */
+void rsp_begin_life(struct responder *r, uint32_t qpi, uint32_t psn);
+
 /* The QP executes nothing more. */
 void rsp_enter_error(struct responder *r, uint32_t qpi);
 
-/* The QP's first packet, if it is parked, is looked at again. */
-void rsp_unpark(struct responder *r, uint32_t qpi);
+/* The other half of a QP failed, was reset, or takes requests. */
+void rsp_take_peer_error(struct responder *r);
+
+/* Tell the requester of one QP in error. Returns when to run again. */
+uint64_t rsp_report_error(struct responder *r);
+
+/* Receives of QPs that are reset, of which nothing else is here, are forgotten; when to run again. */
+uint64_t rsp_close(struct responder *r);
+
+/* They are: the commit ring, which has room, takes the word on. */
+void rsp_closed(struct responder *r, uint32_t qpi);
 
 /* ---- responder_rsc.c: the cache of READ and ATOMIC state ---- */
 
@@ -359,6 +378,9 @@ void rsp_take_dma_rsp(struct responder *r);
 /* Something that was acknowledged internally failed: NAK 'psn', stop the QP. */
 void rsp_break(struct responder *r, uint32_t qpi, uint32_t psn, uint8_t syndrome,
 	       uint8_t recv_syndrome);
+
+/* An entry of the ring, which has room, to be filled. */
+struct rsp_commit *rsp_new_entry(struct responder *r, uint32_t qpi);
 
 /* Flush posted receives of QPs in error, one a cycle. Returns when to run again. */
 uint64_t rsp_flush(struct responder *r);

@@ -13,7 +13,7 @@
 /* CQE opcode of a receive, by whether the message has immediate data. */
 static const uint8_t send_cqes[2] = { CQE_RESP_SEND, CQE_RESP_SEND_IMM };
 
-static struct rsp_commit *new_entry(struct responder *r, uint32_t qpi)
+struct rsp_commit *rsp_new_entry(struct responder *r, uint32_t qpi)
 {
 	uint32_t at = r->ring_head + r->ring_len;
 	struct rsp_commit *e = &r->ring[at >= r->writes ? at - r->writes : at];
@@ -150,7 +150,7 @@ uint64_t rsp_write(struct responder *r)
 		rsp_ctx_done(r, c);
 		return r->want_write.n ? r->b.cycle + 1 : CYCLE_NEVER;
 	}
-	e = new_entry(r, c->m.qpi);
+	e = rsp_new_entry(r, c->m.qpi);
 	if (c->grh_left)
 		rsp_push_grh(r, c, e);
 	else if (c->left)
@@ -193,6 +193,10 @@ static void take_effect(struct responder *r, struct rsp_commit *e)
 {
 	struct rsp_qp *q = &r->qp[e->qpi];
 
+	if (e->cqe.is_end) {
+		cqe_req_push(r->cqe, &e->cqe);
+		return;
+	}
 	if (e->status != XLATE_OK)
 		rsp_break(r, e->qpi, e->psn, e->is_to_recv ? NAK_REMOTE_OP : NAK_REMOTE_ACCESS,
 			  e->is_to_recv ? CQE_SYNDROME_LOCAL_PROT : CQE_SYNDROME_WR_FLUSH);
@@ -273,7 +277,7 @@ uint64_t rsp_flush(struct responder *r)
 		return chan_stall(r->rq_req);
 	qp_list_take(&r->flush);
 	if (q->has_recv) {
-		e = new_entry(r, qpi);
+		e = rsp_new_entry(r, qpi);
 		e->is_done = true;
 		end_recv(r, qpi, e);
 		rsp_try_flush(r, qpi);

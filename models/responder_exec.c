@@ -389,6 +389,13 @@ void rsp_take_recv(struct responder *r)
 
 	if (!m)
 		return;
+	if (m->is_reset) {
+		if (r->ring_len == r->writes)
+			return;
+		rsp_closed(r, m->qpi);
+		chan_pop(r->rq_rsp);
+		return;
+	}
 	q = &r->qp[m->qpi];
 	q->has_recv = m->buf != BUF_NONE;
 	q->rq_free = m->free_wqe;

@@ -36,6 +36,7 @@ uint64_t rsp_ask_rsc(struct responder *r)
 	if (!chan_can_push(r->rsc_req))
 		return chan_stall(r->rsc_req);
 	ctx_req_push(r->rsc_req, &(struct ctx_req){ .index = qpi });
+	r->qp[qpi].rsc_asked++;
 	qp_list_take(&r->want_rsc);
 	if (--r->qp[qpi].rsc_wanted)
 		qp_list_add(&r->want_rsc, qpi);
@@ -48,6 +49,7 @@ void rsp_take_rsc(struct responder *r)
 
 	if (!m)
 		return;
+	r->qp[m->index].rsc_asked--;
 	r->qp[m->index].rsc_granted++;
 	qp_list_add(&r->streams, m->index);
 	chan_pop(r->rsc_rsp);

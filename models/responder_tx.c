@@ -104,9 +104,11 @@ static uint32_t settle_sack(const struct responder *r, struct rsp_qp *q, uint8_t
 	return n;
 }
 
-/* A NAK that asks for a packet which came meanwhile. */
+/* The QP was reset; or it is a NAK that asks for a packet which came meanwhile. */
 static bool is_obsolete(const struct responder *r, const struct rsp_qp *q)
 {
+	if (q->is_silent)
+		return true;
 	if (r->recovery == RECOVERY_SR && q->ack_syndrome == NAK_SEQUENCE)
 		return false;
 	return !q->is_error && q->ack_syndrome && q->ack_psn != q->epsn;

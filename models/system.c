@@ -97,6 +97,7 @@ static void fill_memory(struct system *s, struct rec *c)
 	c->mr = r->mr;
 	c->repeat = 1;
 	c->state = (uint8_t)r->state;
+	c->psn = r->psn;
 	if (r->qp != TRACE_NONE)
 		c->qpi = s->qps[r->qp].qpi;
 	else if (r->srq != TRACE_NONE)

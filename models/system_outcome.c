@@ -109,7 +109,7 @@ void system_refused(struct system *s, const struct rec *c, int err, const struct
 		f->line = c->line;
 		f->err = err;
 	}
-	if (c->kind == REC_MODIFY_QP) {
+	if (c->kind == REC_MODIFY_QP || c->kind == REC_DESTROY) {
 		f->modifies++;
 		return;
 	}

@@ -387,6 +387,7 @@ int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a
 	if (a->to)
 		packet_template(q, &h->nic->addr, a->to, &a->path);
 	q->is_closed = a->state < QPS_RTR;
+	q->is_idle = a->state < QPS_RTS;
 	h->qp[qpi].state = a->state;
 	return 0;
 }

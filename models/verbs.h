@@ -121,6 +121,7 @@ struct wc {
 	uint16_t index; /* WQE counter */
 	uint32_t byte_len, imm;
 	uint32_t src_qp; /* UD receives */
+	uint32_t number; /* of the CQE in its CQ, running */
 };
 
 /* ---- control path ---- */
@@ -153,14 +154,26 @@ int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi);
 int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a);
 
 /*
- * What modify_qp says to a change of the state alone during the run; 0: the caller has the NIC do
- * it (qp_cmd). EINVAL: there is no such transition. ENOTSUP: a QP that was reset after use is not
- * brought up again.
+ * Change the state alone, during the run. To RTR: 'psn' is the first one expected; from RTR to RTS:
+ * the first one sent; VERBS_PSN: that of the set-up. EINVAL: there is no such transition, or it takes
+ * no PSN. A reset is over when both halves of the QP were closed (verbs_half_closed()).
  */
-int verbs_change_state(struct host *h, uint32_t qpi, uint8_t state);
+#define VERBS_PSN UINT32_MAX
+int verbs_change_state(struct host *h, uint32_t qpi, uint8_t state, uint32_t psn,
+		       struct cpu_list *out);
 
-/* The QP goes: nothing can be posted any more. The caller has the NIC reset it. */
-void verbs_destroy_qp(struct host *h, uint32_t qpi);
+/* The QP goes: reset, and nothing else can be done with it. */
+void verbs_destroy_qp(struct host *h, uint32_t qpi, struct cpu_list *out);
+
+/* Have the NIC put a QP, or what of it the NIC does not know to be there, into Error. */
+void verbs_fail_qp(struct host *h, uint32_t qpi, struct cpu_list *out);
+
+/*
+ * The NIC holds nothing more of a half of a QP that is reset: its completions are those before
+ * number 'cqes' of its CQ. True when it was the second half: verbs_renew_qp() has its rings empty.
+ */
+bool verbs_half_closed(struct host *h, uint32_t qpi, bool is_recv, uint32_t cqes);
+void verbs_renew_qp(struct host *h, uint32_t qpi, struct cpu_list *out);
 
 /*
  * A completion with an error tells that the QP is in Error, or (UC, UD) its send queue. True when
@@ -238,7 +251,7 @@ enum unzip_next { UNZIP_MORE, UNZIP_READ, UNZIP_OVER };
 enum unzip_next verbs_unzip_next(struct host *h, uint32_t cqi, uint8_t *cqe);
 void verbs_unzip_end(struct host *h, uint32_t cqi, struct cpu_list *out);
 
-/* The completion is of something that went with its QP. */
+/* The completion is of something that went when its QP was reset. */
 bool verbs_is_stale(const struct host *h, const struct wc *wc);
 
 /*

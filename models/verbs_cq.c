@@ -77,6 +77,7 @@ void verbs_consume(struct host *h, uint32_t cqi, const uint8_t *cqe, struct wc *
 		.byte_len = is_error ? 0 : load_be32(cqe + 44),
 		.imm = is_error ? 0 : load_be32(cqe + 36),
 		.src_qp = is_error ? 0 : load_be32(cqe + 24) & 0xffffff,
+		.number = d->ci,
 	};
 	SIM_CHECK(wc->qpi != QPI_NONE, h->cpu);
 	d->is_polling = false;
@@ -100,7 +101,9 @@ bool verbs_is_stale(const struct host *h, const struct wc *wc)
 {
 	const struct drv_qp *d = &h->qp[wc->qpi];
 
-	return d->was_dropped && !(wc->is_recv && h->nic->qp[wc->qpi].srq != SRQ_NONE);
+	if (wc->is_recv && h->nic->qp[wc->qpi].srq != SRQ_NONE)
+		return false;
+	return d->n_closing || (int32_t)(wc->number - d->life[wc->is_recv]) < 0;
 }
 
 bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e)

@@ -69,10 +69,10 @@ static const struct field workload_fields[] = {
 	      "declared"),
 	PORT_IN(T, rec, trace_rec, "records of the trace"),
 	PORT_IN(T, cpu_rsp, cpu_rsp, "completions that polls found"),
+	PORT_IN(T, closed, qp_closed, "halves of QPs that the NIC let go of"),
 	PORT_OUT(T, cpu_req, cpu_req, "accesses to memory and registers"),
 	PORT_OUT(T, mpt_cmd, mpt_cmd, "keys of regions that are gone"),
 	PORT_OUT(T, srq_cmd, srq_cmd, "limits of shared receive queues"),
-	PORT_OUT(T, qp_cmd, qp_cmd, "states that QPs are to take"),
 	STAT(T, posts, "req", "work requests posted to send queues"),
 	STAT(T, recvs, "req", "receives posted during the run"),
 	STAT(T, refused, "req",
@@ -95,7 +95,8 @@ void workload_want_poll(struct workload *w, struct host *h, uint32_t cqi)
 	struct drv_cq *cq = &h->cq[cqi];
 	struct core *c = &w->core[cq->core];
 
-	if (cq->is_polling || cq->is_armed || cq->outstanding == 0)
+	if (cq->is_polling || cq->is_armed ||
+	    (cq->outstanding == 0 && (int32_t)(cq->stale - cq->ci) <= 0))
 		return;
 	cq->is_polling = true;
 	cq->next_poll = 0;
@@ -218,8 +219,8 @@ static uint64_t run_core(struct workload *w, struct host *h)
 		return push_access(w);
 	if (w->c->n_drop)
 		return workload_drop_keys(w);
-	if (w->c->has_cmd || w->c->has_limit)
-		return workload_push_cmd(w);
+	if (w->c->has_limit)
+		return workload_push_limit(w);
 	if (w->c->unzip) {
 		workload_unzip(w, h);
 		return w->c->free_cyc;
@@ -271,6 +272,7 @@ static uint64_t workload_step(struct block *b)
 		chan_pop(w->rec);
 	}
 	sort_answer(w, h);
+	workload_take_closed(w, h);
 	next = run_cores(w, h);
 	return h->inbox ? min_u64(next, b->cycle + 1) : next;
 }

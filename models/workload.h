@@ -29,9 +29,8 @@ struct core {
 	uint32_t storing;                     /* MEM record under way, or REC_NONE */
 	uint64_t stored;                      /* of its bytes */
 	uint32_t drop_key[DROP_KEYS], n_drop; /* keys that the NIC is to forget */
-	struct qp_cmd cmd;                    /* has_cmd: for the NIC, once the accesses are done */
-	struct srq_cmd limit;
-	bool has_cmd, has_limit;
+	struct srq_cmd limit; /* has_limit: for the NIC, once the accesses are done */
+	bool has_limit;
 	uint32_t poll_head, poll_tail; /* CQs to be polled: index + 1 */
 	uint32_t rsp_head, rsp_tail;   /* answers of polls, by tag + 1 */
 	uint32_t unzip; /* CQ of a compressed block whose next completion is at hand: index + 1 */
@@ -46,7 +45,7 @@ struct workload {
 	uint32_t wc_bytes;
 	uint32_t ci_every, cores;
 	/* ports */
-	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *qp_cmd, *srq_cmd;
+	struct chan *rec, *cpu_rsp, *cpu_req, *mpt_cmd, *srq_cmd, *closed;
 	/* state */
 	struct work_queue *wq; /* by QP; then receives by SRQ */
 	struct core *core;     /* 'cores' of them */
@@ -163,8 +162,11 @@ void workload_serve_cq(struct workload *w, struct host *h, uint32_t cqi);
 void workload_arm(struct workload *w, struct host *h, uint32_t handle);
 void workload_limit(struct workload *w, struct host *h, uint32_t handle);
 
-/* Hand the command to the NIC. Returns when the core wants to go on. */
-uint64_t workload_push_cmd(struct workload *w);
+/* Hand the SRQ's limit to the NIC. Returns when the core wants to go on. */
+uint64_t workload_push_limit(struct workload *w);
+
+/* The NIC holds no more of half a QP that is reset: with the second half the record can end. */
+void workload_take_closed(struct workload *w, struct host *h);
 
 /* The record of a QP is done: the next one's turn. */
 void workload_next(struct workload *w, struct host *h, struct work_queue *q);

@@ -3,17 +3,11 @@
  * workload_state.c - the program changes the state of QPs and SRQs, and waits for events
  *
  * Such a record has its turn among those of its QP. The call takes cmd_cost, then the NIC is told;
- * the firmware behind such a call is not modelled. Receives that are posted to a QP which the program
+ * the firmware behind such a call is not modelled. A reset holds up the QP's records until the NIC
+ * has let go of the QP; the core does other things meanwhile. Receives that are posted to a QP which the program
  * knows to be in Error are told to the NIC, which flushes them.
  */
 #include "models/workload.h"
-
-static void command(struct workload *w, uint32_t qpi, uint8_t state)
-{
-	SIM_CHECK(!w->c->has_cmd, w);
-	w->c->cmd = (struct qp_cmd){ .qpi = qpi, .state = state };
-	w->c->has_cmd = true;
-}
 
 static void end_record(struct workload *w, struct host *h, uint32_t handle)
 {
@@ -23,61 +17,92 @@ static void end_record(struct workload *w, struct host *h, uint32_t handle)
 	rec_free(r, handle, &w->b);
 }
 
-/* What the QP had posted is gone. */
-static void count_drop(struct workload *w, struct host *h, uint32_t qpi, uint32_t n_sends,
-		       uint32_t n_recvs)
+/* What the QP had posted is gone; the record stays until the NIC lets go of the QP. */
+static void begin_reset(struct workload *w, struct host *h, struct rec *c, uint32_t sends,
+			uint32_t recvs)
 {
-	w->open_sends -= n_sends;
-	w->open_recvs -= n_recvs;
-	workload_unpark(w, h, &w->wq[qpi]);
+	c->is_told = true;
+	w->open_sends -= sends;
+	w->open_recvs -= recvs;
+	workload_unpark(w, h, &w->wq[c->qpi]);
+}
+
+static void end_reset(struct workload *w, struct host *h, uint32_t handle)
+{
+	uint32_t qpi = rec_at(&h->system->recs, handle)->qpi;
+
+	verbs_renew_qp(h, qpi, new_list(w));
+	spend(w, 1);
+	workload_want_poll(w, h, h->nic->qp[qpi].scq);
+	workload_want_poll(w, h, h->nic->qp[qpi].rcq);
+	end_record(w, h, handle);
+}
+
+void workload_take_closed(struct workload *w, struct host *h)
+{
+	const struct qp_closed *m = qp_closed_peek(w->closed);
+
+	if (!m)
+		return;
+	if (verbs_half_closed(h, m->qpi, m->is_recv, m->cqes))
+		workload_ready(w, h, w->wq[m->qpi].head);
+	chan_pop(w->closed);
 }
 
 void workload_modify(struct workload *w, struct host *h, uint32_t handle)
 {
-	const struct rec *c = rec_at(&h->system->recs, handle);
+	struct rec *c = rec_at(&h->system->recs, handle);
 	const struct drv_qp *d = &h->qp[c->qpi];
 	uint32_t sends = d->sq.head - d->sq.tail, recvs = d->rq.head - d->rq.tail;
-	int err = verbs_change_state(h, c->qpi, c->state);
+	int err;
 
+	if (c->is_told) {
+		end_reset(w, h, handle);
+		return;
+	}
 	spend(w, w->cmd_cyc);
-	if (err == ENOTSUP) {
-		err_set(&h->system->err, h->trace->path, c->line,
-			"a QP that was in use and reset is not brought up again: not supported yet");
-		sim_stop(w->b.sim);
-	} else if (err) {
+	err = verbs_change_state(h, c->qpi, c->state, c->psn, new_list(w));
+	if (err) {
 		w->refused++;
 		system_refused(h->system, c, err, &w->b);
-	} else {
-		command(w, c->qpi, c->state);
-		if (c->state == QPS_RESET)
-			count_drop(w, h, c->qpi, sends, recvs);
+	} else if (c->state == QPS_RESET) {
+		begin_reset(w, h, c, sends, recvs);
+		return;
 	}
 	end_record(w, h, handle);
 }
 
 void workload_destroy(struct workload *w, struct host *h, uint32_t handle)
 {
-	const struct rec *c = rec_at(&h->system->recs, handle);
+	struct rec *c = rec_at(&h->system->recs, handle);
 	const struct drv_qp *d = &h->qp[c->qpi];
 	uint32_t sends = d->sq.head - d->sq.tail, recvs = d->rq.head - d->rq.tail;
 
+	if (c->is_told) {
+		end_reset(w, h, handle);
+		return;
+	}
 	spend(w, w->cmd_cyc);
-	verbs_destroy_qp(h, c->qpi);
-	command(w, c->qpi, QPS_RESET);
-	count_drop(w, h, c->qpi, sends, recvs);
-	end_record(w, h, handle);
+	if (d->is_destroyed) {
+		w->refused++;
+		system_refused(h->system, c, EINVAL, &w->b);
+		end_record(w, h, handle);
+		return;
+	}
+	verbs_destroy_qp(h, c->qpi, new_list(w));
+	begin_reset(w, h, c, sends, recvs);
 }
 
 void workload_note_error(struct workload *w, struct host *h, const struct wc *wc)
 {
 	if (verbs_note_error(h, wc))
-		command(w, wc->qpi, QPS_ERR);
+		verbs_fail_qp(h, wc->qpi, w->c->list);
 }
 
 void workload_note_recv(struct workload *w, struct host *h, uint32_t qpi)
 {
 	if (qpi < h->nic->n_qp && h->qp[qpi].state == QPS_ERR)
-		command(w, qpi, QPS_ERR);
+		verbs_fail_qp(h, qpi, w->c->list);
 }
 
 /* ---- events ---- */
@@ -151,22 +176,14 @@ void workload_limit(struct workload *w, struct host *h, uint32_t handle)
 	rec_free(&h->system->recs, handle, &w->b);
 }
 
-uint64_t workload_push_cmd(struct workload *w)
+uint64_t workload_push_limit(struct workload *w)
 {
 	if (!workload_may_push(w))
 		return w->b.cycle + 1;
-	if (w->c->has_limit) {
-		if (!chan_can_push(w->srq_cmd))
-			return chan_stall(w->srq_cmd);
-		srq_cmd_push(w->srq_cmd, &w->c->limit);
-		w->c->has_limit = false;
-		spend(w, 1);
-		return w->c->free_cyc;
-	}
-	if (!chan_can_push(w->qp_cmd))
-		return chan_stall(w->qp_cmd);
-	qp_cmd_push(w->qp_cmd, &w->c->cmd);
-	w->c->has_cmd = false;
+	if (!chan_can_push(w->srq_cmd))
+		return chan_stall(w->srq_cmd);
+	srq_cmd_push(w->srq_cmd, &w->c->limit);
+	w->c->has_limit = false;
 	spend(w, 1);
 	return w->c->free_cyc;
 }

@@ -12,7 +12,8 @@
  *
  * A shared receive queue is served in the same way, to the QPs in the order of their questions. Its
  * WQEs are a linked list: those that follow each other in memory are read at once, and what the
- * links do not visit is dropped. Its limit is compared when its doorbell record was read, which is
+ * links do not visit is dropped. The queue of a QP that is reset starts anew, which is answered as
+ * a question is. Its limit is compared when its doorbell record was read, which is
  * read after each WQE handed out while fewer than that are known.
  */
 #include "models/wqe_fetch.h"
@@ -81,14 +82,22 @@ void wqe_fetch_rq_reset(struct wqe_fetch *w)
 
 static bool wants_wqes(const struct wqe_fetch *w, const struct rq_qp *q)
 {
-	return q->producer != q->read && !q->n_reading && q->n_held <= w->rq_prefetch / 2;
+	return q->producer != q->read && !q->n_reading && q->n_held <= w->rq_prefetch / 2 &&
+	       !q->is_closing;
 }
 
 /* Put a queue on the lists that its state calls for. */
 static void rq_consider(struct wqe_fetch *w, uint32_t rqi)
 {
 	struct rq_qp *q = &w->rq[rqi];
-	bool is_dry = q->n_waiting && !q->n_held && q->producer == q->index;
+	bool is_dry;
+
+	if (q->is_closing) {
+		if (!q->n_reading && !q->is_reading_dbr)
+			qp_list_add(&w->rq_answer, rqi);
+		return;
+	}
+	is_dry = q->n_waiting && !q->n_held && q->producer == q->index;
 
 	if (is_dry && !q->is_dbr_fresh && !q->is_reading_dbr && q->n_wqe)
 		q->wants_dbr = true;
@@ -116,6 +125,13 @@ void wqe_fetch_rq_question(struct wqe_fetch *w)
 	if (!m)
 		return;
 	rqi = m->qpi;
+	if (m->is_reset) {
+		w->rq[rqi].is_closing = true;
+		w->rq[rqi].wants_dbr = false;
+		rq_consider(w, rqi);
+		chan_pop(w->rq_req);
+		return;
+	}
 	if (nic->qp[m->qpi].srq < nic->n_srq)
 		rqi = nic->n_qp + nic->qp[m->qpi].srq;
 	q = &w->rq[rqi];
@@ -188,6 +204,15 @@ static uint16_t link_of(const struct rq_qp *q, const uint8_t *wqe)
 	return (uint16_t)((load_be32(wqe + WQE_NEXT) >> 16) & (q->n_wqe - 1));
 }
 
+static void answer_reset(struct wqe_fetch *w, uint32_t rqi)
+{
+	struct rq_qp *q = &w->rq[rqi];
+
+	q->index = q->read = q->producer = q->first = q->n_held = 0;
+	q->is_closing = q->is_dbr_fresh = false;
+	rq_rsp_push(w->rq_rsp, &(struct rq_rsp){ .qpi = rqi, .op = OP_NONE, .is_reset = 1 });
+}
+
 static void answer(struct wqe_fetch *w, uint32_t rqi)
 {
 	struct rq_qp *q = &w->rq[rqi];
@@ -231,12 +256,16 @@ bool wqe_fetch_rq_answer(struct wqe_fetch *w)
 		chan_stall(w->rq_rsp);
 		return false;
 	}
-	if (w->rq[w->rq_answer.head].n_held && !pool_can_alloc(w->rq_pool)) {
+	if (w->rq[w->rq_answer.head].n_held && !w->rq[w->rq_answer.head].is_closing &&
+	    !pool_can_alloc(w->rq_pool)) {
 		pool_stall(w->rq_pool);
 		return false;
 	}
 	rqi = qp_list_take(&w->rq_answer);
-	answer(w, rqi);
+	if (w->rq[rqi].is_closing)
+		answer_reset(w, rqi);
+	else
+		answer(w, rqi);
 	rq_consider(w, rqi);
 	return true;
 }

@@ -182,6 +182,7 @@ void tb_cqe_start(struct tb_cqe_bench *e, uint32_t depth, const char *const *set
 	tb_source(&e->t, "arm");
 	tb_source(&e->t, "async");
 	tb_sink(&e->t, "error");
+	tb_sink(&e->t, "closed");
 	tb_sink_react(&e->t, "cqc_req", tb_context_react, tb_source(&e->t, "cqc_rsp"));
 	e->dma_rsp = tb_source(&e->t, "dma_rsp");
 	e->dma_req = tb_sink_react(&e->t, "dma_req", serve, e);

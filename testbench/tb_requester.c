@@ -73,6 +73,7 @@ void tbr_start(struct tb_requester *e, const char *const *sets)
 	e->mpt_rsp = tb_source(&e->t, "mpt_rsp");
 	e->cmd = tb_source(&e->t, "cmd");
 	tb_source(&e->t, "cq_error");
+	tb_source(&e->t, "closed");
 	e->error = tb_sink(&e->t, "error");
 	e->credit = tb_sink(&e->t, "credit");
 	e->cqe = tb_sink_react(&e->t, "cqe", take_cqe, e);

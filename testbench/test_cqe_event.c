@@ -82,6 +82,7 @@ static void bench_start(struct bench *e)
 	e->arm = tb_source(&e->t, "arm");
 	e->async = tb_source(&e->t, "async");
 	tb_sink(&e->t, "error");
+	tb_sink(&e->t, "closed");
 	e->dma_rsp = tb_source(&e->t, "dma_rsp");
 	tb_sink_react(&e->t, "cqc_req", tb_context_react, tb_source(&e->t, "cqc_rsp"));
 	tb_sink_react(&e->t, "dma_req", serve, e);

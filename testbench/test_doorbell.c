@@ -23,7 +23,7 @@ struct bench {
 	struct nic nic;
 	struct qp_attr qp[N_QP];
 	struct tb t;
-	struct tb_port *mmio, *sq_db, *arm;
+	struct tb_port *mmio, *sq_db, *arm, *cmd;
 	struct pool *pool;
 	uint32_t buf;
 };
@@ -43,6 +43,7 @@ static void bench_start(struct bench *e, const char *const *sets)
 	e->mmio = tb_source(&e->t, "mmio");
 	e->sq_db = tb_sink(&e->t, "sq_db");
 	e->arm = tb_sink(&e->t, "arm");
+	e->cmd = tb_sink(&e->t, "cmd");
 	e->pool = pool_create(&e->mmio->b, BUFS, 64);
 	tb_start(&e->t);
 	e->mmio->b.now_ps = 1; /* buffers are taken before the run */

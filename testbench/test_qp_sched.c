@@ -29,7 +29,7 @@ struct bench {
 	struct nic nic;
 	struct qp_attr qp[MAX_QP];
 	struct tb t;
-	struct tb_port *sq_db, *fetched, *credit, *fetch;
+	struct tb_port *sq_db, *fetched, *credit, *fetch, *closed;
 	struct fetch_qp f[MAX_QP];
 	uint32_t wqe_per_qp, max_wqe; /* max_wqe: WQEs brought by one fetch at most */
 	uint32_t delay;
@@ -130,6 +130,7 @@ static void bench_start(struct bench *e, struct credit_tap *tap, const char *con
 	e->fetched = tb_source(&e->t, "fetched");
 	e->credit = tb_source(&e->t, "credit");
 	e->fetch = tb_sink_react(&e->t, "fetch", on_fetch, e);
+	e->closed = tb_sink(&e->t, "closed");
 	*tap = (struct credit_tap){ .tap = { .popped = on_credit }, .e = e };
 	chan_attach(e->credit->chan, &tap->tap);
 	tb_start(&e->t);

@@ -60,6 +60,7 @@ static void transition_is_one_of_the_specification_or_refused(void)
 	};
 	static const char letters[QPS_STATES] = { 'r', 'i', 'R', 'S', 'd', 'q', 'e' };
 	struct tb_system t;
+	struct cpu_list l;
 
 	tb_system_open(&t, TB_TWO_HOSTS);
 	for (unsigned from = 0; from < QPS_STATES; from++) {
@@ -68,9 +69,11 @@ static void transition_is_one_of_the_specification_or_refused(void)
 			bool ok = to < QPS_STATES && strchr(legal[from], letters[to]);
 
 			h->qp[0].state = (uint8_t)from;
-			h->qp[0].was_dropped = false;
-			CU_ASSERT_EQUAL(verbs_change_state(h, 0, (uint8_t)to), ok ? 0 : EINVAL);
+			l.n = 0;
+			CU_ASSERT_EQUAL(verbs_change_state(h, 0, (uint8_t)to, VERBS_PSN, &l),
+					ok ? 0 : EINVAL);
 			CU_ASSERT_EQUAL(h->qp[0].state, ok ? to : from);
+			CU_ASSERT_EQUAL(l.n, ok);
 		}
 	}
 	tb_system_close(&t);

@@ -41,7 +41,7 @@ struct bench {
 	struct tb tb;
 	struct tb_system sys;
 	struct device dev;
-	struct tb_port *mpt, *cmd;
+	struct tb_port *mpt;
 	struct op_row rows[MAX_LOG];
 	uint32_t n_rows;
 	struct oplog_sink sink;
@@ -185,7 +185,7 @@ static void start(const char *records, const char *const *sets)
 	tb_sink_react(&bench.tb, "cpu_req", serve, &bench.dev);
 	bench.mpt = tb_sink(&bench.tb, "mpt_cmd");
 	tb_sink(&bench.tb, "srq_cmd");
-	bench.cmd = tb_sink(&bench.tb, "qp_cmd");
+	tb_source(&bench.tb, "closed");
 	tb_start(&bench.tb);
 }
 

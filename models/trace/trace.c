@@ -223,6 +223,7 @@ void trace_record_init(struct trace_record *r)
 		.bind_mr = TRACE_NONE,
 		.mw = TRACE_NONE,
 		.poll_mr = TRACE_NONE,
+		.psn = TRACE_NONE,
 		.repeat = 1,
 		.window = 1,
 		.signal = 1,

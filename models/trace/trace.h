@@ -204,6 +204,7 @@ struct trace_record {
 	uint8_t *mem_bytes;        /* hex:, owned (trace_record_release); NULL = set: */
 	/* MODIFY, ARM */
 	uint32_t state; /* enum qp_state */
+	uint32_t psn;   /* RTR: first one expected; RTS: first one sent; TRACE_NONE when not given */
 	uint32_t limit;
 	bool solicited_only;
 	/* last, so that only what is used of them need be kept */

@@ -192,12 +192,14 @@ bool trace_read_mem(struct trace *t, struct trace_record *r, struct err *e)
 
 /* ---- modify, destroy, dereg, arm ---- */
 
-enum { MOD_TARGET, MOD_STATE, MOD_LIMIT, MOD_WHEN };
+enum { MOD_TARGET, MOD_STATE, MOD_RQ_PSN, MOD_SQ_PSN, MOD_LIMIT, MOD_WHEN };
 static const struct record_field modify_fields[] = {
 	[MOD_TARGET] =
 		RECORD_ROW_CALL("HOST.QP or HOST.SRQ", trace_call_qp_or_srq,
 				"must be HOST.QP or HOST.SRQ", RECORD_PLACE | RECORD_REQUIRED),
 	[MOD_STATE] = RECORD_ROW_ENUM(T, state, "state", state_names, 0, 0),
+	[MOD_RQ_PSN] = RECORD_ROW_NUMBER(T, psn, "rq_psn", TRACE_NONE, 0, 0xffffff, 0),
+	[MOD_SQ_PSN] = RECORD_ROW_NUMBER(T, psn, "sq_psn", TRACE_NONE, 0, 0xffffff, 0),
 	[MOD_LIMIT] = RECORD_ROW_NUMBER(T, limit, "limit", 0, 0, 32768, 0),
 	[MOD_WHEN] = TRACE_ROWS_WHEN,
 };
@@ -213,6 +215,10 @@ bool trace_read_modify(struct trace *t, struct trace_record *r, struct err *e)
 	r->kind = r->qp != TRACE_NONE ? REC_MODIFY_QP : REC_MODIFY_SRQ;
 	if (r->kind == REC_MODIFY_QP && (given >> MOD_LIMIT & 1 || !(given >> MOD_STATE & 1)))
 		return record_err(rec, e, "'modify' of a QP takes state=");
+	if ((given >> MOD_RQ_PSN & 1 && r->state != QPS_RTR) ||
+	    (given >> MOD_SQ_PSN & 1 && r->state != QPS_RTS))
+		return record_err(rec, e,
+				  "rq_psn= goes with state=RTR, sq_psn= with state=RTS only");
 	if (r->kind == REC_MODIFY_SRQ && (given >> MOD_STATE & 1 || !(given >> MOD_LIMIT & 1)))
 		return record_err(rec, e, "'modify' of an SRQ takes limit=");
 	return trace_check_when(rec, r, given >> MOD_WHEN & 1, e);
