@@ -9,8 +9,9 @@
  * pass those that wait for reads, up to max_misses reads are outstanding, and requests that want
  * what is on its way share the read.
  *
- * Two clients share the block, round robin, the turn moving on a grant only. Answers are in order
- * for each client. The last free place of the window is kept for a client that has no request in
+ * Two clients share the block, round robin, the turn moving on a grant only. Answers leave in the
+ * order in which the look-ups are over, so that one that waits for a read holds up no other; the
+ * clients know them by their tags. The last free place of the window is kept for a client that has no request in
  * hand and room for an answer, so a client that does not take its answers does not hold up the other.
  *
  * Modelled: validity, low byte of the key, protection domain, access rights and range of the
@@ -164,10 +165,9 @@ static bool take(struct mtt *m)
 	r->client = m->client;
 	r->at_cyc = m->b.cycle + m->hit_cyc;
 	r->fill_status = XLATE_OK;
-	r->has_missed_mpt = r->has_missed_mtt = r->has_mpt = r->has_entry = r->is_over = false;
+	r->has_missed_mpt = r->has_missed_mtt = r->has_mpt = r->has_entry = false;
 	r->walked = 0;
 	fifo_put(m, &m->looked_up, slot);
-	fifo_put(m, &m->order[m->client], slot);
 	m->in_hand[m->client]++;
 	m->n_active++;
 	m->next_cyc = m->b.cycle + m->issue_cyc;
@@ -293,7 +293,7 @@ static bool look_up(struct mtt *m)
 		if (!wait_for(m, (uint32_t)(r - m->request), &want))
 			return false;
 	} else {
-		r->is_over = true;
+		fifo_put(m, &m->over[r->client], (uint32_t)(r - m->request));
 		m->n_active--;
 		m->status = r->rsp.status;
 		m->is_mpt_hit = r->is_mpt_hit;
@@ -311,16 +311,16 @@ static bool answer(struct mtt *m)
 	bool has_moved = false;
 
 	for (uint32_t i = 0; i < MTT_CLIENTS; i++) {
-		const struct mtt_request *r = oldest(m, &m->order[i]);
+		const struct mtt_request *r = oldest(m, &m->over[i]);
 
-		if (!r || !r->is_over)
+		if (!r)
 			continue;
 		if (!chan_can_push(m->rsp[i])) {
 			chan_stall(m->rsp[i]);
 			continue;
 		}
 		xlate_rsp_push(m->rsp[i], &r->rsp);
-		fifo_put(m, &m->free, fifo_take(m, &m->order[i]));
+		fifo_put(m, &m->free, fifo_take(m, &m->over[i]));
 		m->in_hand[i]--;
 		has_moved = true;
 	}
@@ -383,11 +383,8 @@ static uint64_t mtt_step(struct block *b)
 	r = oldest(m, &m->looked_up);
 	if (r && (has_moved || r->at_cyc > b->cycle))
 		next = min_u64(next, max_u64(r->at_cyc, b->cycle + 1));
-	for (uint32_t i = 0; i < MTT_CLIENTS && has_moved; i++) {
-		r = oldest(m, &m->order[i]);
-		if (r && r->is_over)
-			next = b->cycle + 1;
-	}
+	if (has_moved && (m->over[0].n || m->over[1].n))
+		next = b->cycle + 1;
 	return next;
 }
 
@@ -413,7 +410,7 @@ static void mtt_build(struct block *b)
 	m->free.slot = block_alloc(b, m->window, sizeof(*m->free.slot));
 	m->looked_up.slot = block_alloc(b, m->window, sizeof(*m->looked_up.slot));
 	for (uint32_t i = 0; i < MTT_CLIENTS; i++)
-		m->order[i].slot = block_alloc(b, m->window, sizeof(*m->order[i].slot));
+		m->over[i].slot = block_alloc(b, m->window, sizeof(*m->over[i].slot));
 	m->miss = block_alloc(b, m->max_misses, sizeof(*m->miss));
 	m->links = block_alloc(b, m->window, sizeof(*m->links));
 	m->pool = pool_create(b, m->max_misses, MPT_SIZE);
@@ -426,7 +423,7 @@ static void mtt_reset(struct block *b)
 	mtt_table_reset(m);
 	m->free.head = m->free.n = m->looked_up.head = m->looked_up.n = 0;
 	for (uint32_t i = 0; i < MTT_CLIENTS; i++)
-		m->order[i].head = m->order[i].n = m->in_hand[i] = 0;
+		m->over[i].head = m->over[i].n = m->in_hand[i] = 0;
 	for (uint32_t i = 0; i < m->window; i++)
 		fifo_put(m, &m->free, i);
 	for (uint32_t i = 0; i < m->max_misses; i++) {

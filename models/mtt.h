@@ -62,7 +62,6 @@ struct mtt_request {
 	uint8_t fill_status; /* enum xlate_status: what the entry read was found to be */
 	bool has_missed_mpt, has_missed_mtt; /* earlier */
 	bool is_mpt_hit, is_mtt_hit;         /* in the last look-up */
-	bool is_over;
 };
 
 /* An outstanding read, and the requests that wait for it. */
@@ -91,7 +90,7 @@ struct mtt {
 	struct chan *inv, *fill, *fill_rsp;
 	/* requests: 'window' of them */
 	struct mtt_request *request;
-	struct mtt_fifo free, looked_up, order[MTT_CLIENTS];
+	struct mtt_fifo free, looked_up, over[MTT_CLIENTS];
 	uint32_t n_active; /* whose look-up is not over */
 	uint32_t in_hand[MTT_CLIENTS];
 	uint64_t next_cyc; /* a request may be taken */

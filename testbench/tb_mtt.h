@@ -63,7 +63,7 @@ void tb_mtt_send(struct tb_mtt *e, unsigned client, uint64_t at, struct xlate_re
 /* A random request with one of the first 'n_keys' keys: mostly good, sometimes wrong in one way. */
 struct xlate_req tb_mtt_random(struct tb_mtt *e, uint32_t n_keys);
 
-/* Answers that are missing or differ from what was expected. */
+/* Answers, in any order, that are missing, come twice or differ from what was expected. */
 unsigned tb_mtt_differences(const struct tb_mtt *e);
 
 #endif
