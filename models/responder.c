@@ -36,6 +36,10 @@ static const char *const recovery_names[] = RECOVERY_NAMES;
 static const struct field responder_fields[] = {
 	PARAM(T, contexts, 32, 1, 4096, "pkt", "packets executed or waiting for their QP's turn",
 	      "declared"),
+	PARAM(T, checks, 16, 0, 4096, "pkt",
+	      "packets of a QP whose key and range are checked while they wait for their turn; 0: in "
+	      "their turn only",
+	      "declared: as many as READs outstanding on ConnectX"),
 	PARAM(T, units, 1, 1, 64, "unit", "processing units", "declared"),
 	PARAM(T, pkt_cyc, 1, 1, 65536, "cyc", "cycles of a unit for a packet of a SEND or WRITE",
 	      "declared: pipelined"),
@@ -163,6 +167,7 @@ static void responder_build(struct block *b)
 	r->error_links = block_alloc(b, n, sizeof(uint32_t));
 	r->closing_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ctx_links = block_alloc(b, r->contexts, sizeof(uint32_t));
+	r->ahead_links = block_alloc(b, r->contexts, sizeof(uint32_t));
 	r->nak_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ack_pool = pool_create(b, r->ack_buffers,
 				  packet_buf_size(r->recovery == RECOVERY_SR ? SACK_MAX_BYTES : 0));
@@ -204,6 +209,7 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->want_atomic, r->ctx_links, r->contexts);
 	qp_list_init(&r->want_write, r->ctx_links, r->contexts);
 	qp_list_init(&r->want_inval, r->ctx_links, r->contexts);
+	qp_list_init(&r->ahead, r->ahead_links, r->contexts);
 	r->ring_head = r->ring_len = r->n_ctx = r->n_held = 0;
 	r->engine = (struct engine_rate){ 0 };
 }
@@ -211,6 +217,7 @@ static void responder_reset(struct block *b)
 void rsp_ctx_done(struct responder *r, struct rsp_ctx *c)
 {
 	struct rsp_qp *q = &r->qp[c->m.qpi];
+	bool is_free = rsp_ahead_release(r, q, c);
 
 	if (c->m.buf != BUF_NONE)
 		buf_unref(&r->b, c->m.buf);
@@ -221,9 +228,8 @@ void rsp_ctx_done(struct responder *r, struct rsp_ctx *c)
 		qp_list_add(&r->run, c->m.qpi);
 	else
 		rsp_try_flush(r, c->m.qpi);
-	c->next = r->free_ctx;
-	r->free_ctx = (uint32_t)(c - r->ctx);
-	r->n_ctx--;
+	if (is_free)
+		rsp_ctx_free(r, c);
 }
 
 void rsp_unpark(struct responder *r, uint32_t qpi)
@@ -267,6 +273,7 @@ static uint64_t take_rx(struct responder *r)
 		r->ctx[q->ctx_tail].next = id;
 	}
 	q->ctx_tail = id;
+	rsp_ahead_take(r, q, &r->ctx[id], q->ctx_head == id);
 	r->packets++;
 	r->n_ctx++;
 	chan_pop(r->rx);
@@ -306,6 +313,21 @@ static void ask_atomic(struct responder *r, const struct rsp_ctx *c, uint32_t id
 							      IB_FETCH_ADD });
 }
 
+/* Ask for a check ahead of its packet's turn. */
+static uint64_t ask_ahead(struct responder *r)
+{
+	const struct rsp_ctx *c;
+
+	if (!r->ahead.n)
+		return CYCLE_NEVER;
+	if (!chan_can_push(r->xlate_req))
+		return chan_stall(r->xlate_req);
+	c = rsp_ahead_next(r);
+	if (c)
+		ask_xlate(r, c, (uint32_t)(c - r->ctx));
+	return r->ahead.n ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
 /*
  * Ask for the receive WQE, the translation, the atomic that the oldest context of each list wants.
  */
@@ -313,7 +335,7 @@ static uint64_t ask(struct responder *r)
 {
 	struct qp_list *lists[] = { &r->want_recv, &r->want_xlate, &r->want_atomic };
 	struct chan *ports[] = { r->rq_req, r->xlate_req, r->atomic_req };
-	uint64_t next = CYCLE_NEVER;
+	uint64_t next = r->want_xlate.n ? CYCLE_NEVER : ask_ahead(r);
 
 	for (unsigned i = 0; i < ARRAY_LEN(lists); i++) {
 		const struct rsp_ctx *c;
@@ -333,7 +355,7 @@ static uint64_t ask(struct responder *r)
 			ask_xlate(r, c, id);
 		else
 			ask_atomic(r, c, id);
-		if (lists[i]->n)
+		if (lists[i]->n || (lists[i] == &r->want_xlate && r->ahead.n))
 			next = r->b.cycle + 1;
 	}
 	return next;

@@ -41,6 +41,16 @@ enum rsp_outcome {
 	RSP_PLACE /* selective repeat: payload is written ahead of its turn, at va */
 };
 
+/* The check of a packet's range that was asked for ahead of its turn. */
+enum rsp_check {
+	RSP_CHECK_NONE,
+	RSP_CHECK_WANTED,
+	RSP_CHECK_ASKED,
+	RSP_CHECK_OK,
+	RSP_CHECK_BAD,
+	RSP_CHECK_LATE /* the packet is gone; its context waits for the answer */
+};
+
 #define RSP_GRH_BYTES 40u /* in front of a datagram in its receive buffer */
 
 struct rsp_ctx {
@@ -56,6 +66,7 @@ struct rsp_ctx {
 	uint8_t stage;    /* enum rsp_stage */
 	uint8_t outcome;  /* enum rsp_outcome */
 	uint8_t syndrome; /* RSP_NAK */
+	uint8_t check;    /* enum rsp_check */
 	uint8_t slot;     /* duplicate READ: its slot */
 	bool is_dup;
 	bool is_placed;                   /* its payload was written before its turn */
@@ -125,8 +136,10 @@ struct rsp_qp {
 	uint8_t recv_syndrome; /* CQE_SYNDROME_* of the next receive that ends with an error */
 	/* packets */
 	uint32_t ctx_head, ctx_tail;
-	uint32_t n_commit; /* entries in the ring */
-	bool is_parked;    /* the packet at ctx_head waits for n_commit == 0 or a slot */
+	uint32_t n_commit;       /* entries in the ring */
+	uint32_t n_ahead;        /* packets with a check asked for ahead */
+	uint32_t n_invalidating; /* packets that take a key away */
+	bool is_parked;          /* the packet at ctx_head waits for n_commit == 0 or a slot */
 	/* responses */
 	struct rsp_slot *slot;
 	uint8_t *queue; /* slots to be answered, in order; a ring of n_slot */
@@ -152,7 +165,7 @@ struct rsp_commit {
 struct responder {
 	struct block b;
 	/* parameters */
-	uint32_t contexts, writes, burst, ack_buffers, ack_count;
+	uint32_t contexts, checks, writes, burst, ack_buffers, ack_count;
 	uint32_t units, pkt_cyc, read_cyc, atomic_cyc;
 	uint32_t recovery, sr_window, sr_hold;
 	uint64_t ack_delay, nak_delay;
@@ -169,6 +182,7 @@ struct responder {
 	uint32_t free_ctx;
 	struct qp_list run; /* QPs whose first packet is to be looked at */
 	struct qp_list want_recv, want_xlate, want_atomic, want_write, want_inval; /* contexts */
+	struct qp_list ahead;    /* contexts whose range is to be checked ahead of their turn */
 	struct qp_list acks;     /* QPs with an ACK or NAK that may go */
 	struct qp_list delayed;  /* QPs whose ACK waits for company */
 	struct qp_list naks;     /* QPs whose sequence NAK waits for nak_delay */
@@ -177,8 +191,8 @@ struct responder {
 	struct qp_list flush;    /* QPs in error with receives to flush */
 	struct qp_list errors;   /* QPs in error that the requester does not know of */
 	struct qp_list closing;  /* QPs that are reset, of which something is here */
-	uint32_t *rsc_links, *nak_links, *run_links, *ctx_links, *ack_links, *delayed_links,
-		*stream_links, *flush_links, *error_links, *closing_links;
+	uint32_t *ahead_links, *rsc_links, *nak_links, *run_links, *ctx_links, *ack_links,
+		*delayed_links, *stream_links, *flush_links, *error_links, *closing_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
 	struct pool *ack_pool, *grh_pool, *hold_pool;
@@ -203,6 +217,14 @@ static inline struct oplog *rsp_oplog(const struct responder *r)
 static inline struct rsp_ctx *rsp_first_ctx(const struct responder *r, const struct rsp_qp *q)
 {
 	return &r->ctx[q->ctx_head];
+}
+
+/* A context that is no QP's can be used again. */
+static inline void rsp_ctx_free(struct responder *r, struct rsp_ctx *c)
+{
+	c->next = r->free_ctx;
+	r->free_ctx = (uint32_t)(c - r->ctx);
+	r->n_ctx--;
 }
 
 /* By class of the request (SEND to ATOMIC WRITE): the right that the QP and the key must have. */
@@ -251,6 +273,23 @@ uint64_t rsp_close(struct responder *r);
 
 /* They are: the commit ring, which has room, takes the word on. */
 void rsp_closed(struct responder *r, uint32_t qpi);
+
+/* ---- responder_ahead.c: range checks before a packet's turn ---- */
+
+/* A packet came, as its QP's first or behind others. */
+void rsp_ahead_take(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, bool is_first);
+
+/* It leaves: false when its context has to wait for an answer. */
+bool rsp_ahead_release(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c);
+
+/* The next packet whose check is to be asked for, which it is then; or NULL. */
+struct rsp_ctx *rsp_ahead_next(struct responder *r);
+
+/* Its turn has come: what is known. ASKED: the answer comes; OK, BAD: it came; else it is to be asked for. */
+enum rsp_check rsp_ahead_use(struct rsp_qp *q, struct rsp_ctx *c);
+
+/* An answer came. True: that was all; false: the packet waits for it. */
+bool rsp_ahead_answer(struct responder *r, struct rsp_ctx *c, bool is_ok);
 
 /* ---- responder_rsc.c: the cache of READ and ATOMIC state ---- */
 

@@ -124,12 +124,6 @@ static uint32_t find_slot(const struct rsp_qp *q, uint32_t psn)
 	return i;
 }
 
-static void want_xlate(struct responder *r, struct rsp_ctx *c)
-{
-	c->stage = RSP_XLATE;
-	qp_list_add(&r->want_xlate, (uint32_t)(c - r->ctx));
-}
-
 /* A slot for a new READ or ATOMIC: false when it must wait or was refused (then the packet has its
  * answer). */
 static bool take_slot(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, uint32_t n_psn)
@@ -238,6 +232,37 @@ void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		c->stage = RSP_ATOMIC;
 		qp_list_add(&r->want_atomic, (uint32_t)(c - r->ctx));
 	}
+}
+
+/* The key and the range are known to be right, or wrong. */
+static void checked(struct responder *r, struct rsp_ctx *c, bool is_ok)
+{
+	struct rsp_qp *q = &r->qp[c->m.qpi];
+
+	if (is_ok) {
+		rsp_execute(r, q, c, &opcode_info[c->m.opcode]);
+	} else if (c->is_dup) {
+		/* the requester has its answer, or the key would still be good: no fault of a request */
+		r->dropped++;
+		rsp_ctx_done(r, c);
+	} else {
+		rsp_services[q->type]->refuse(r, c, NAK_REMOTE_ACCESS,
+					      recv_end(r, c, NAK_REMOTE_ACCESS));
+	}
+}
+
+/* The packet's turn has come: check them, unless that was begun before. */
+static void want_xlate(struct responder *r, struct rsp_ctx *c)
+{
+	enum rsp_check known = rsp_ahead_use(&r->qp[c->m.qpi], c);
+
+	if (known == RSP_CHECK_OK || known == RSP_CHECK_BAD) {
+		checked(r, c, known == RSP_CHECK_OK);
+		return;
+	}
+	c->stage = RSP_XLATE;
+	if (known != RSP_CHECK_ASKED)
+		qp_list_add(&r->want_xlate, (uint32_t)(c - r->ctx));
 }
 
 /*
@@ -420,22 +445,12 @@ void rsp_take_xlate(struct responder *r)
 {
 	const struct xlate_rsp *m = xlate_rsp_peek(r->xlate_rsp);
 	struct rsp_ctx *c;
-	struct rsp_qp *q;
 
 	if (!m)
 		return;
 	c = &r->ctx[m->tag];
-	q = &r->qp[c->m.qpi];
-	if (m->status != XLATE_OK && c->is_dup) {
-		/* the requester has its answer, or the key would still be good: no fault of a request */
-		r->dropped++;
-		rsp_ctx_done(r, c);
-	} else if (m->status != XLATE_OK) {
-		rsp_services[q->type]->refuse(r, c, NAK_REMOTE_ACCESS,
-					      recv_end(r, c, NAK_REMOTE_ACCESS));
-	} else {
-		rsp_execute(r, q, c, &opcode_info[c->m.opcode]);
-	}
+	if (!rsp_ahead_answer(r, c, m->status == XLATE_OK))
+		checked(r, c, m->status == XLATE_OK);
 	chan_pop(r->xlate_rsp);
 }
 

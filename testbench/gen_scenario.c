@@ -117,6 +117,7 @@ static const struct knob knobs[] = {
 	KNOB("pktizer.units", NULL, "2", "5"),
 	KNOB("pktizer.hdr_cyc", NULL, "3", "50"),
 	KNOB("responder.units", NULL, "2", "5"),
+	KNOB("responder.checks", NULL, "0", "1", "3"),
 	KNOB("responder.rsc_cache", NULL, "on"),
 	KNOB("rsc_cache.sets", NULL, "1"),
 	KNOB("rsc_cache.max_misses", NULL, "1", "2"),

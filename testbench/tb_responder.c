@@ -63,7 +63,21 @@ static void translate(struct tb *t, struct tb_port *p, const void *msg)
 		rsp.status = XLATE_NO_ACCESS;
 	else if (x->va < TBS_BASE || x->va - TBS_BASE + x->len > TBS_MEM)
 		rsp.status = XLATE_OUT_OF_RANGE;
-	tb_send_at(s->xlate_rsp, p->b.cycle + 5, &rsp);
+	s->n_checks++;
+	if (s->holds_checks)
+		s->check[s->n_held++ % TBS_CHECKS] = rsp;
+	else
+		tb_send_at(s->xlate_rsp, p->b.cycle + 5, &rsp);
+}
+
+void tbs_answer_checks(struct tb_responder *s, uint32_t n)
+{
+	CU_ASSERT_FATAL(n <= s->n_held && s->n_held <= TBS_CHECKS);
+	for (uint32_t i = n; i-- > 0;)
+		tb_send(s->xlate_rsp, &s->check[i]);
+	s->n_held -= n;
+	memmove(s->check, s->check + n, s->n_held * sizeof(*s->check));
+	tbs_settle(s);
 }
 
 static uint64_t load_le(const uint8_t *p)

@@ -25,6 +25,7 @@ extern const struct block_class responder_class;
 #define TBS_PD 3u
 #define TBS_RECVS 1024u
 #define TBS_ACKS 65536u
+#define TBS_CHECKS 64u
 
 /* An ACK or NAK that the responder sent. */
 struct tbs_ack {
@@ -42,7 +43,11 @@ struct tb_responder {
 	struct tb_dma dma;
 	uint8_t mem[TBS_MEM];
 	struct pool *pkts, *recvs;
-	uint8_t access; /* of the rkey */
+	uint8_t access;    /* of the rkey */
+	uint32_t n_checks; /* of ranges */
+	bool holds_checks; /* they stay unanswered, until tbs_answer_checks */
+	struct xlate_rsp check[TBS_CHECKS];
+	uint32_t n_held;
 	/* posted receives: handles, per QP */
 	struct rq_rsp recv[TBS_QPS][TBS_RECVS];
 	uint32_t n_posted[TBS_QPS], n_taken[TBS_QPS];
@@ -78,6 +83,9 @@ void tbs_end(struct tb_responder *s);
 void tbs_settle(struct tb_responder *s);
 
 void tbs_send(struct tb_responder *s, const struct tbs_pkt *p);
+
+/* Answer the first 'n' checks that were held, the last of them first, and settle. */
+void tbs_answer_checks(struct tb_responder *s, uint32_t n);
 
 /*
  * Post a receive of 'n_sge' segments that share 'len' bytes unevenly, from memory offset 'off' on.

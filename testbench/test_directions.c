@@ -33,12 +33,18 @@ static const char small[] =
 /* One long message: nothing else on the link that it could hold up. */
 static const char bulk[] = HOSTS "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:512KiB remote=dst:0\n";
 
-/* Pages that come round again; the same with a table of its own for every page. One READ at a time. */
+/*
+ * Pages that come round again; one READ at a time. Pages that were not used before, many READs. The
+ * first again, with a table of its own for every page.
+ */
 #define FAR_MR(len) "mr h1 far va=0x40000000 len=" len " access=lw,rr fill=zero\n"
 #define ROUNDS(stride) \
 	"post h0.q0 id=1 op=RDMA_READ sge=src:0:64 remote=far:0 rstride=" stride \
 	" repeat=200 window=1\n"
 static const char rounds[] = HOSTS FAR_MR("256KiB") ROUNDS("4KiB");
+static const char fresh[] =
+	HOSTS FAR_MR("1MiB") "post h0.q0 id=1 op=RDMA_READ sge=src:0:64 remote=far:0 rstride=4KiB"
+			     " repeat=128 window=16\n";
 static const char tables[] = HOSTS FAR_MR("64MiB") ROUNDS("2MiB");
 
 /* Eight queues: WRITEs, READs, READs into four segments. */
@@ -328,6 +334,12 @@ static const struct row rows[] = {
 	  "time",
 	  NEVER_RISES,
 	  "mtt.sets=1 mtt.ways=8 mtt.window=16" },
+	{ fresh,
+	  "responder.checks",
+	  { "0", "1", "4", "16" },
+	  "time",
+	  NEVER_RISES,
+	  "mtt.window=16 mtt.max_misses=16" },
 	{ scattered,
 	  "requester.wqe_cache",
 	  { "1", "8", "32", "128" },
