@@ -413,7 +413,8 @@ static void mtt_build(struct block *b)
 		m->over[i].slot = block_alloc(b, m->window, sizeof(*m->over[i].slot));
 	m->miss = block_alloc(b, m->max_misses, sizeof(*m->miss));
 	m->links = block_alloc(b, m->window, sizeof(*m->links));
-	m->pool = pool_create(b, m->max_misses, MPT_SIZE);
+	/* a request waits for each read */
+	m->pool = pool_create(b, (uint32_t)min_u64(m->max_misses, m->window), MPT_SIZE);
 }
 
 static void mtt_reset(struct block *b)

@@ -150,6 +150,9 @@ static char *summary(uint64_t seed, const struct sets *s)
 	return text;
 }
 
+/* What the Verilog can do: one translation at a time, lines of one entry. */
+static const char *const twin_sets[] = { "mtt.window=1", "mtt.line=8" };
+
 static void twin_under_all_stalls_tells_the_same(void)
 {
 	uint64_t seed = full_seed();
@@ -162,6 +165,8 @@ static void twin_under_all_stalls_tells_the_same(void)
 			char *c, *rtl;
 
 			add_stalls(&s, *cls, k % 4, k / 4);
+			for (unsigned i = 0; i < ARRAY_LEN(twin_sets); i++)
+				s.list[s.n++] = twin_sets[i];
 			c = summary(seed, &s);
 			snprintf(s.text[s.n], sizeof(s.text[0]), "%s.impl=rtl", (*cls)->name);
 			s.list[s.n] = s.text[s.n];
