@@ -4,7 +4,8 @@
  *
  * A CQ is armed by its doorbell and gives one event: for a CQE behind the consumer index of the
  * doorbell, at once when there is one already; armed for solicited ones, for a CQE that is solicited
- * or an error. Moderation holds the event back until 'count' such CQEs were written or 'time' has
+ * or an error. Armed for any, it stays so when it is armed for solicited ones besides (IBTA vol. 1,
+ * 11.4.2.2, C11-31 and C11-32). Moderation holds the event back until 'count' such CQEs were written or 'time' has
  * passed since the first. An event is an EQE of 64 B (mlx5 shape, protocol.md section 13) behind its
  * CQE in the same posted queue, and behind it a 4-byte write to MSIX_ADDR, the interrupt. An
  * overflow of a CQ and what other blocks report are events without arming.
@@ -79,7 +80,8 @@ void cqe_event_arm(struct cqe_writer *w)
 	if (!m)
 		return;
 	q = &w->cq[m->cqi];
-	q->armed = m->solicited_only ? CQ_ARMED_SOLICITED : CQ_ARMED;
+	if (q->armed != CQ_ARMED) /* what was asked for is not taken back */
+		q->armed = m->solicited_only ? CQ_ARMED_SOLICITED : CQ_ARMED;
 	/* the latest index with these 24 bits that is not ahead of the producer */
 	q->from = q->pi - ((q->pi - m->ci) & CI_MASK);
 	w->arms++;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SMALL_CQ 64u
 #define MAX_MR_BYTES (64 * GIB)
 #define MAX_ENTRIES (1ull << 25)
 #define KEY_SLACK 17u /* entries before the first key assigned, and one to spare */
@@ -200,14 +201,16 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 		.srq = q->srq == TRACE_NONE ? 0 : s->srqs[q->srq] + 1,
 	};
 	uint32_t rq = q->srq == TRACE_NONE ? q->rq : t->srqs[q->srq].depth;
-	uint32_t own = CQI_NONE;
+	uint32_t own = CQI_NONE, n;
 	int err;
 
-	/* its own CQ holds every completion that its queues can cause */
+	/*
+	 * its own CQ holds every completion that its queues can cause, and in a small one what was read
+	 * and not told: the consumer index lags by up to a quarter
+	 */
+	n = (a.scq == CQI_NONE ? q->sq : 0) + (a.rcq == CQI_NONE ? rq : 0);
 	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
-		verbs_create_cq(h,
-				&(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
-							     (a.rcq == CQI_NONE ? rq : 0) },
+		verbs_create_cq(h, &(struct verbs_cq){ .depth = n < SMALL_CQ ? n + n / 3 + 1 : n },
 				&own);
 	a.scq = a.scq == CQI_NONE ? own : a.scq;
 	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;

@@ -254,8 +254,9 @@ void gen_write_loose_qps(struct gen *g, bool has_cq)
 	const struct loose *l = &g->loose;
 
 	for (uint32_t h = 0; l->n_conn && h < 2; h++)
-		fprintf(g->f, "srq h%u s depth=%u max_sge=4\n", h,
-			l->queue[l->n_conn][h].n ? l->queue[l->n_conn][h].n : 1);
+		fprintf(g->f, "srq h%u s depth=%u max_sge=4 limit=%u\n", h,
+			l->queue[l->n_conn][h].n ? l->queue[l->n_conn][h].n : 1,
+			one_in(g, 2) ? below(g, l->queue[l->n_conn][h].n + 1) : 0);
 	for (uint32_t h = 0; h < 2; h++)
 		for (uint32_t i = 0; i < l->n_conn; i++)
 			write_loose_qp(g, i, h, has_cq);
@@ -338,4 +339,16 @@ void gen_write_loose(struct gen *g, uint64_t *id, bool is_all)
 		else
 			write_loose_post(g, m, id[m->host]);
 	}
+}
+
+void gen_write_events(struct gen *g)
+{
+	uint32_t h = below(g, 2);
+
+	if (g->loose.n_conn && one_in(g, 24))
+		fprintf(g->f, "modify h%u.s limit=%u at=%uns\n", h,
+			below(g, g->loose.queue[g->loose.n_conn][h].n + 1), below(g, 20000));
+	if (g->has_cq && !g->is_event[h] && one_in(g, 12))
+		fprintf(g->f, "arm h%u.c0 solicited=%s at=%uns\n", h, one_in(g, 2) ? "yes" : "no",
+			below(g, 20000));
 }

@@ -47,8 +47,11 @@ struct end {
 		max_run;    /* max_run: unsignaled requests in a row */
 	uint32_t rd_atomic; /* READs and ATOMICs outstanding */
 	bool has_wrong;     /* its last request must be refused */
-	uint64_t tgt_va;    /* of the own tgt */
-	uint32_t ech_at;    /* next free place of the MR whose receives are sent on */
+	uint32_t
+		drain_at; /* before this post + 1 its send queue is drained for a while; 0 = never */
+	uint32_t kill_at; /* before this post + 1 the program puts it into Error */
+	uint64_t tgt_va;  /* of the own tgt */
+	uint32_t ech_at;  /* next free place of the MR whose receives are sent on */
 	struct range pending[MAX_PENDING]; /* of READs and ATOMICs since the last fence */
 	uint32_t n_pending;
 	/* while writing */
@@ -155,6 +158,7 @@ struct gen {
 	uint32_t n_windows;
 	uint32_t order[MAX_ITEMS]; /* items in file order */
 	bool is_lossy;
+	bool has_cq, is_event[2]; /* a CQ c0 that QPs share; whose program waits for events */
 	bool may_end; /* a QP may end in Error: then nothing may wait for receives, which may never
 			 end */
 	FILE *f;
@@ -199,6 +203,9 @@ bool gen_takes_recv(enum wr_opcode op);
 
 /* Some more of their records, or all that are left; id[host] is the last one given. */
 void gen_write_loose(struct gen *g, uint64_t *id, bool is_all);
+
+/* Now and then: an SRQ's limit is set, a CQ is armed. */
+void gen_write_events(struct gen *g);
 
 /* gen_scenario.c: the text of the scenario. */
 void gen_write_scenario(struct gen *g, uint64_t seed);

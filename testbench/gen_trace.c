@@ -443,6 +443,21 @@ static void make_order(struct gen *g, uint32_t n_requests)
 	}
 }
 
+/* ---- states ---- */
+
+/* Some send queues are drained for a while; a QP may be put into Error where one may end so anyway. */
+static void choose_states(struct gen *g)
+{
+	for (uint32_t i = 0; i < 2 * g->n_conn; i++) {
+		struct end *e = &g->conn[i / 2].end[i % 2];
+
+		if (e->n_sends && one_in(g, 8))
+			e->drain_at = 1 + below(g, e->n_sends);
+		if (g->may_end && e->n_sends && one_in(g, 24))
+			e->kill_at = 1 + below(g, e->n_sends);
+	}
+}
+
 /* ---- the whole ---- */
 
 void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
@@ -472,6 +487,7 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	}
 	if (out->is_wrong)
 		add_wrong(g, below(g, g->n_conn), below(g, 2));
+	choose_states(g);
 	n = g->n_items;
 	add_receives(g);
 	make_order(g, n);

@@ -57,7 +57,8 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 static void write_cq(struct gen *g, uint32_t host, uint32_t depth)
 {
 	fprintf(g->f, "cq h%u c0 depth=%u", host, depth);
-	if (one_in(g, 3))
+	g->is_event[host] = one_in(g, 3);
+	if (g->is_event[host])
 		fprintf(g->f, " mode=event");
 	if (one_in(g, 3))
 		fprintf(g->f, " moderate=%u:%uns", 1 + below(g, 8), 1 + below(g, 5000));
@@ -69,6 +70,7 @@ static void write_setup(struct gen *g)
 	bool has_cq = one_in(g, 3), is_v6 = one_in(g, 5);
 	uint32_t depth = 1 + gen_loose_depth(g);
 
+	g->has_cq = has_cq;
 	fprintf(g->f, "rnicsim-trace 1\n");
 	for (uint32_t h = 0; h < 2; h++)
 		fprintf(g->f, is_v6 ? "host h%u ip=fd00::%u\n" : "host h%u\n", h, h + 1);
@@ -212,6 +214,32 @@ static bool next_can_ring(const struct gen *g, uint32_t at)
 	return false;
 }
 
+static void write_state(struct gen *g, const struct item *it, const char *state, uint32_t after_ns)
+{
+	struct end *e = &g->conn[it->conn].end[it->host];
+
+	e->late_ns += below(g, after_ns);
+	fprintf(g->f, "modify h%u.q%u state=%s at=%uns\n", it->host, it->conn, state, e->late_ns);
+}
+
+/* Before the next post of the end its state changes, if it is to. */
+static void write_states(struct gen *g, const struct item *it)
+{
+	struct end *e = &g->conn[it->conn].end[it->host];
+
+	if (e->is_more)
+		return;
+	if (e->drain_at && e->n_written >= e->drain_at - 1) {
+		write_state(g, it, "SQD", 6000);
+		write_state(g, it, "RTS", 20000);
+		e->drain_at = 0;
+	}
+	if (e->kill_at && e->n_written >= e->kill_at - 1) {
+		write_state(g, it, "ERR", 20000);
+		e->kill_at = 0;
+	}
+}
+
 static void write_post(struct gen *g, struct item *it, uint32_t at)
 {
 	struct end *e = &g->conn[it->conn].end[it->host];
@@ -252,7 +280,9 @@ static void write_stream(struct gen *g)
 
 		gen_write_loose(g, id, false);
 		it->id = id[it->host] += 1 + below(g, 3);
+		gen_write_events(g);
 		if (!it->is_recv) {
+			write_states(g, it);
 			write_post(g, it, i);
 			continue;
 		}

@@ -129,6 +129,12 @@ static void store(struct ref_exec *x, const struct trace_record *r)
 		x->mr[r->mr].val[r->mem_off + i] = r->mem_bytes ? r->mem_bytes[i] : r->mem_byte;
 }
 
+static void modify(struct ref_qp *q, const struct trace_record *r)
+{
+	q->is_killed |= r->state == QPS_ERR;
+	q->t_modify_ps = max_u64(q->t_modify_ps, r->at_ps + r->delay_ps);
+}
+
 /* Which request consumes which receive: in order. */
 static void match(struct ref_exec *x)
 {
@@ -173,6 +179,8 @@ bool ref_open(struct ref_exec *x, const char *path, struct err *e)
 				add_wr(x, &r, k);
 		else if (r.kind == REC_MEM)
 			store(x, &r);
+		else if (r.kind == REC_MODIFY_QP)
+			modify(&x->qp[r.qp], &r);
 		trace_record_release(&r);
 	}
 	match(x);

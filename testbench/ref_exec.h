@@ -40,7 +40,9 @@ struct ref_qp {
 	uint32_t *sends, *recvs; /* indices of its work requests */
 	uint32_t n_sends, n_recvs;
 	uint32_t peer;
-	uint32_t n_sure; /* sends that were executed for certain */
+	uint32_t n_sure;      /* sends that were executed for certain */
+	bool is_killed;       /* the program puts it into Error */
+	uint64_t t_modify_ps; /* the program's last change of its state, at the earliest */
 	bool is_loose;
 };
 

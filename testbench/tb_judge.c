@@ -57,6 +57,7 @@ bool tb_case_run(struct tb_case *c, uint64_t seed, const struct gen_want *want,
 	for (uint32_t i = 0; i < c->ref.n_wr; i++)
 		c->ref.wr[i].is_refused = due_status(&c->ref.wr[i]) != WC_SUCCESS;
 	tb_watch(&c->watch, &c->run);
+	c->events = tb_events_watch(&c->run);
 	c->status = tb_run_go(&c->run);
 	oplog_flush(c->run.r.system->oplog);
 	return true;
@@ -66,6 +67,7 @@ void tb_case_close(struct tb_case *c)
 {
 	tb_run_close(&c->run);
 	tb_watch_release(&c->watch);
+	tb_events_release(c->events);
 	ref_close(&c->ref);
 	gen_free(&c->gen);
 }
@@ -101,6 +103,8 @@ static bool waits_for_the_dead(const struct tb_case *c)
 
 	for (uint32_t i = 0; i < c->ref.n_wr; i++)
 		has_failed |= c->ref.wr[i].is_error;
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
+		has_failed |= c->ref.qp[i].is_killed;
 	return has_failed && c->status == EXIT_BAD_INPUT && !c->run.r.system->err.is_set &&
 	       strstr(c->run.err.text, "waits for room in the receive queue");
 }
@@ -170,7 +174,8 @@ static const char *judge_queue(const struct tb_case *c, const uint32_t *wr, uint
 static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 {
 	const struct ref_qp *q = &c->ref.qp[qp];
-	bool is_rc = c->run.trace->qps[qp].type == QP_RC, had_error = false, peer_fails = false;
+	bool is_rc = c->run.trace->qps[qp].type == QP_RC, had_error = false;
+	bool peer_fails = is_rc && c->ref.qp[q->peer].is_killed;
 
 	for (uint32_t k = 0; is_rc && k < c->ref.qp[q->peer].n_sends; k++)
 		peer_fails |= c->ref.wr[c->ref.qp[q->peer].sends[k]].is_error;
@@ -178,6 +183,7 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 		const struct ref_wr *w = &c->ref.wr[q->sends[k]];
 		bool ok = w->status == (had_error ? WC_WR_FLUSH_ERR : due_status(w));
 
+		ok |= q->is_killed && w->status == WC_WR_FLUSH_ERR;
 		ok |= peer_fails && (w->status == WC_WR_FLUSH_ERR ||
 				     (w->status == WC_RETRY_EXC_ERR && !had_error));
 		ok |= is_rc && c->gen.may_fail && w->status == WC_RETRY_EXC_ERR && !had_error;
@@ -363,6 +369,7 @@ const char *tb_judge(struct tb_case *c)
 {
 	const char *what = judge_run(c);
 
+	what = what ? what : tb_events_verdict(c->events);
 	what = what ? what : judge_rows(c);
 	what = what ? what : judge_completions(c);
 	what = what ? what : judge_memory(c);

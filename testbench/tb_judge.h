@@ -7,6 +7,7 @@
 
 #include "testbench/gen_trace.h"
 #include "testbench/ref_exec.h"
+#include "testbench/tb_event.h"
 #include "testbench/tb_watch.h"
 
 /* A case and its run. */
@@ -14,6 +15,7 @@ struct tb_case {
 	struct gen_case gen;
 	struct tb_run run;
 	struct tb_watch watch;
+	struct tb_events *events;
 	struct ref_exec ref;
 	int status; /* of the run */
 };

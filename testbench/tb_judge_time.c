@@ -3,7 +3,7 @@
  * tb_judge_time.c - no QP is wedged: every request ends within a bound that its timers give
  *
  * Counted from when it is the oldest of its QP, posted, and the receive that it needs is posted
- * too, a request of n packets (PSNs) ends, well or badly, within
+ * too, and the send queue is not drained (SQD), a request of n packets (PSNs) ends, well or badly, within
  *
  *	UC, UD	service
  *	RC	(n + 1) * ((retry + 1) * (RTO + round) + (rnr_retry + 1) * RNR) + service
@@ -100,7 +100,7 @@ const char *judge_time(const struct tb_case *c, uint32_t qp)
 {
 	const struct ref_qp *q = &c->ref.qp[qp];
 	const struct trace_qp *t = &c->run.trace->qps[qp];
-	uint64_t due = 0, round = round_ps(c);
+	uint64_t due = q->t_modify_ps, round = round_ps(c);
 
 	for (uint32_t k = 0; k < q->n_sends; k++) {
 		const struct ref_wr *w = &c->ref.wr[q->sends[k]], *recv;

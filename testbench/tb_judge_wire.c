@@ -6,8 +6,8 @@
  * response has packets; the packet with a PSN has the opcode, length and headers that its request
  * has there, however often it is sent, and is not sent before those before it. A fenced request
  * waits for the responses of the READs and ATOMICs before it, which are at most rd_atomic (IBTA vol. 1,
- * 9.2, 9.7.3, 10.8.3.3). A request that ends because its retries are spent was sent again so often
- * (9.7.5.1.4).
+ * 9.2, 9.7.3, 10.8.3.3). The oldest packet is sent again no more often than retries and RNR NAKs
+ * allow, and what ends because these are spent was sent so often (9.7.5.1.4).
  *
  * Answers: an ACK speaks of packets that came whole, its MSN counts the requests that end with them,
  * its credits are receives that are there (9.7.5.1, 9.7.7); a NAK carries the PSN that is expected. A
@@ -21,6 +21,8 @@
 #include <string.h>
 
 #include "models/aeth.h"
+#include "models/recovery.h"
+#include "models/requester.h"
 #include "testbench/tb_judge_parts.h"
 #include "testbench/tb_wire.h"
 
@@ -35,12 +37,16 @@ struct way {
 	uint32_t *n_sent;       /* by PSN: how often */
 	bool *came, *came_back; /* by PSN: the request was received; its response was */
 	uint32_t n_new;         /* PSNs that were sent or asked for */
+	uint32_t acked;         /* PSNs that an ACK, or a response behind them, acknowledged */
+	uint32_t una, n_tries;  /* the oldest without an answer, and how often it was sent since */
+	uint32_t n_rnr;         /* RNR NAKs that came since */
 	uint32_t n_came;        /* without a gap */
 };
 
 struct wire_judge {
 	const struct tb_case *c;
-	struct way *way; /* by QP of the trace */
+	struct way *way;   /* by QP of the trace */
+	bool is_selective; /* selective repeat: single packets are sent again without a count */
 };
 
 static const struct ref_wr *request(const struct wire_judge *j, const struct way *w, uint32_t k)
@@ -186,7 +192,7 @@ static const char *judge_start(const struct wire_judge *j, const struct way *w,
 
 static const char *judge_request(struct wire_judge *j, struct way *w, const struct wire_packet *p)
 {
-	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK, k, n, at, n_psn = 1;
+	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK, k, n, at, n_psn = 1, most;
 	const struct ref_wr *r;
 	const char *what;
 
@@ -207,6 +213,11 @@ static const char *judge_request(struct wire_judge *j, struct way *w, const stru
 		return bad(w, p, "PSNs", n_psn, n - at);
 	for (uint32_t i = 0; i < n_psn; i++)
 		w->n_sent[psn + i]++;
+	w->n_tries += psn <= w->una && w->una < psn + n_psn;
+	most = 1 + w->t->retry +
+	       (w->t->rnr_retry < w->n_rnr && w->t->rnr_retry != 7 ? w->t->rnr_retry : w->n_rnr);
+	if (w->t->type == QP_RC && !j->is_selective && w->n_tries > most)
+		return bad(w, p, "attempts", w->n_tries, most);
 	w->n_new = w->n_new > psn + n_psn ? w->n_new : psn + n_psn;
 	return NULL;
 }
@@ -233,6 +244,15 @@ static uint32_t receives_left(const struct wire_judge *j, const struct way *w, u
 	return n;
 }
 
+/* A selective acknowledgement (recovery.h): each packet that it names came. */
+static const char *judge_sack(const struct way *w, const struct wire_packet *p, uint32_t psn)
+{
+	for (uint32_t i = 0; i < p->len * 8; i++)
+		if (sack_has(p->payload, i) && (psn + i >= total(w) || !w->came[psn + i]))
+			return bad(w, p, "a packet named that did not come", psn + i, psn);
+	return NULL;
+}
+
 static const char *judge_ack(const struct wire_judge *j, const struct way *w,
 			     const struct wire_packet *p, uint32_t psn, uint64_t ps)
 {
@@ -250,7 +270,7 @@ static const char *judge_ack(const struct wire_judge *j, const struct way *w,
 		return bad(w, p, "credits", aeth_credits(code), receives_left(j, w, due, ps));
 	if (kind == AETH_RNR_NAK && code != j->c->run.trace->qps[w->q->peer].min_rnr)
 		return bad(w, p, "RNR timer", code, j->c->run.trace->qps[w->q->peer].min_rnr);
-	return NULL;
+	return judge_sack(w, p, psn);
 }
 
 /* READ Response and ATOMIC Acknowledge. */
@@ -313,17 +333,35 @@ static void note_answers(const struct wire_judge *j, struct way *w, uint32_t upt
 	}
 }
 
+/* What is oldest now; its attempts are counted anew. */
+static void note_oldest(const struct wire_judge *j, struct way *w, uint32_t upto)
+{
+	w->acked = upto > w->acked ? upto : w->acked;
+	while (w->una < total(w)) {
+		bool is_response_due = is_answered(request(j, w, request_at(w, w->una))->r.opcode);
+
+		if (is_response_due ? !w->came_back[w->una] : w->una >= w->acked)
+			return;
+		w->una++;
+		w->n_tries = w->n_rnr = 0;
+	}
+}
+
 static void answer_came(const struct wire_judge *j, struct way *w, const struct wire_packet *p,
 			uint64_t ps)
 {
 	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK;
 	bool is_ack = (p->bth.opcode & 0x1f) == IB_ACKNOWLEDGE;
+	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK, upto;
 
 	if (psn >= total(w))
 		return;
 	if (!is_ack)
 		w->came_back[psn] = true;
-	note_answers(j, w, psn + (!is_ack || (p->aeth.syndrome & AETH_KIND_MASK) == AETH_ACK), ps);
+	upto = psn + (!is_ack || kind == AETH_ACK);
+	note_answers(j, w, upto, ps);
+	note_oldest(j, w, upto);
+	w->n_rnr += is_ack && kind == AETH_RNR_NAK && psn == w->una;
 }
 
 /* ---- all ---- */
@@ -387,6 +425,11 @@ static const char *judge_ends(const struct wire_judge *j, const struct way *w)
 			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64
 					   " was given up after %" PRIu32 " attempts",
 					   w->t->host, w->t->name, r->r.id, most);
+		if (r->status == WC_RNR_RETRY_EXC_ERR && w->n_rnr <= w->t->rnr_retry &&
+		    w->una >= w->first[k] && w->una < w->first[k + 1])
+			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64
+					   " was given up after %" PRIu32 " RNR NAKs",
+					   w->t->host, w->t->name, r->r.id, w->n_rnr);
 	}
 	return NULL;
 }
@@ -394,8 +437,11 @@ static const char *judge_ends(const struct wire_judge *j, const struct way *w)
 const char *judge_wire(const struct tb_case *c)
 {
 	struct wire_judge j = { .c = c, .way = x_calloc(c->run.trace->n_qps, sizeof(*j.way)) };
+	const struct requester *r =
+		(const struct requester *)netlist_find(&c->run.r.sim, "nic0.requester");
 	const char *what = NULL;
 
+	j.is_selective = r->recovery == RECOVERY_SR;
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
 		open_way(&j, i);
 	for (uint32_t i = 0; i < c->run.n_packets && !what; i++)

@@ -140,6 +140,24 @@ static void armed_cq_gives_one_event_behind_its_cqe(void)
 	tb_end(&e.t);
 }
 
+static void arming_for_any_outlives_one_for_solicited(void)
+{
+	struct bench e;
+
+	bench_start(&e);
+	arm(&e, 0, false);
+	arm(&e, 0, true);
+	complete(&e, 1, false);
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 1);
+	arm(&e, 1, true); /* the event has ended both */
+	complete(&e, 1, false);
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 1);
+	arm(&e, 2, false);
+	complete(&e, 1, false);
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 2);
+	tb_end(&e.t);
+}
+
 static void solicited_arming_ignores_what_is_not(void)
 {
 	struct bench e;
@@ -207,6 +225,7 @@ static void overflow_and_others_events_come_unarmed_and_once(void)
 	}
 CU_TestInfo test_cqe_event_tests[] = {
 	TEST(armed_cq_gives_one_event_behind_its_cqe),
+	TEST(arming_for_any_outlives_one_for_solicited),
 	TEST(solicited_arming_ignores_what_is_not),
 	TEST(moderated_cq_waits_for_count_or_time),
 	TEST(overflow_and_others_events_come_unarmed_and_once),
