@@ -374,10 +374,8 @@ static void add_window(struct gen *g, uint32_t conn, uint32_t host)
 static void add_wrong(struct gen *g, uint32_t conn, uint32_t host)
 {
 	static const enum wr_opcode ops[] = {
-		WR_RDMA_WRITE,
-		WR_RDMA_READ,
-		WR_ATOMIC_CMP_AND_SWP,
-		WR_ATOMIC_FETCH_AND_ADD,
+		WR_RDMA_WRITE,         WR_RDMA_WRITE_WITH_IMM,  WR_RDMA_READ,
+		WR_ATOMIC_CMP_AND_SWP, WR_ATOMIC_FETCH_AND_ADD,
 	};
 	struct conn *c = &g->conn[conn];
 	struct item *it;

@@ -18,6 +18,8 @@
 #define CI_BITS 0xffffffu
 
 struct shadow_cq {
+	uint32_t count; /* moderation */
+	uint64_t time_ps;
 	uint32_t n, from;   /* completions written; armed: an event is due for those from here on */
 	uint32_t solicited; /* behind the last that is solicited or an error */
 	bool is_armed, is_solicited_only;
@@ -70,11 +72,10 @@ static uint32_t be32(const uint8_t *p)
 
 static bool is_due(const struct watched *w, uint32_t cqi)
 {
-	const struct cq_attr *a = &w->host->nic->cq[cqi];
 	const struct shadow_cq *q = &w->cq[cqi];
 
-	return q->is_waiting && (!a->moderate_ps || q->n - q->from >= a->moderate_count ||
-				 w->all->sim->now_ps >= q->first_ps + a->moderate_ps);
+	return q->is_waiting && (!q->time_ps || q->n - q->from >= q->count ||
+				 w->all->sim->now_ps >= q->first_ps + q->time_ps);
 }
 
 static void consider(struct watched *w, uint32_t cqi)
@@ -261,6 +262,10 @@ struct tb_events *tb_events_watch(struct tb_run *t)
 		w->host = &t->r.system->hosts[e->n];
 		w->cq = x_calloc(w->host->nic->n_cq + 1, sizeof(*w->cq));
 		w->srq = x_calloc(w->host->nic->n_srq + 1, sizeof(*w->srq));
+		for (uint32_t i = 0; i < w->host->nic->n_cq; i++) {
+			w->cq[i].count = w->host->nic->cq[i].moderate_count;
+			w->cq[i].time_ps = w->host->nic->cq[i].moderate_ps;
+		}
 		for (uint32_t i = 0; i < w->host->nic->n_srq; i++)
 			w->srq[i].limit = w->host->nic->srq[i].limit;
 		w->arm.popped = take_arm;

@@ -16,11 +16,20 @@ struct tb_case {
 	struct tb_run run;
 	struct tb_watch watch;
 	struct tb_events *events;
+	struct seen *seen; /* tb_judge_seen.c */
 	struct ref_exec ref;
 	int status; /* of the run */
 };
 
-/* Make and run a case. False when it does not even build; tb_case_close is due either way. */
+/*
+ * Make and run a case; 'spoil', if not NULL, does something to it before it runs. False when it does not
+ * even build; tb_case_close is due either way.
+ */
+bool tb_case_run_spoilt(struct tb_case *c, uint64_t seed, const struct gen_want *want,
+			const char *const *sets, enum step_order order, bool every_cycle,
+			void (*spoil)(struct tb_case *c));
+
+/* The same, not spoilt. */
 bool tb_case_run(struct tb_case *c, uint64_t seed, const struct gen_want *want,
 		 const char *const *sets, enum step_order order, bool every_cycle);
 void tb_case_close(struct tb_case *c);

@@ -19,6 +19,11 @@ const char *judge_time(const struct tb_case *c, uint32_t qp);
 /* tb_judge_loose.c: receives and memory of the loose QPs. */
 const char *judge_loose(const struct tb_case *c, uint8_t *const *actual);
 
+/* tb_judge_seen.c: completions do not come before what they tell of. */
+struct seen *seen_watch(struct tb_case *c);
+void seen_release(struct seen *s);
+const char *judge_seen(const struct tb_case *c, uint8_t *const *actual);
+
 /* tb_judge_wire.c: the packets that were sent. */
 const char *judge_wire(const struct tb_case *c);
 

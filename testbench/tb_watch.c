@@ -106,6 +106,8 @@ static void add_cqe(const struct cqe_tap *t, const uint8_t *d, const uint8_t *mi
 		.status = opcode == CQE_REQ_ERR || opcode == CQE_RESP_ERR ? status_of(d[55])
 									  : WC_SUCCESS,
 	};
+	if (w->completed)
+		w->completed(w->arg, &w->cqes[w->n_cqes - 1]);
 }
 
 static void take_cqe(struct chan_tap *tap, const struct chan *c, const void *msg)

@@ -26,6 +26,9 @@ struct tb_watch {
 	uint32_t n_rows;
 	struct tb_cqe *cqes; /* in the order of reading */
 	uint32_t n_cqes;
+	/* called as each is read, if set after tb_watch() */
+	void (*completed)(void *arg, const struct tb_cqe *e);
+	void *arg;
 };
 
 /* Watch a run that is open and has not begun. It must stay where it is until the run is closed. */

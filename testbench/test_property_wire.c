@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_property_wire.c - the judge of random traces notices what is wrong with packets, events and
+ * the time of completions
+ */
+#include <CUnit/CUnit.h>
+#include <string.h>
+
+#include "models/aeth.h"
+#include "models/icrc.h"
+#include "testbench/tb_judge.h"
+#include "testbench/tb_wire.h"
+
+#define SEEDS 60u
+
+/* The first seed whose trace has all of these words. */
+static uint64_t seed_with(const char *a, const char *b)
+{
+	for (uint64_t seed = 1; seed < SEEDS; seed++) {
+		struct gen_case g;
+		bool has;
+
+		gen_make(&g, seed, &(struct gen_want){ .is_clean = true, .is_plain_nic = true });
+		has = strstr(g.trace, a) && strstr(g.trace, b);
+		gen_free(&g);
+		if (has)
+			return seed;
+	}
+	CU_FAIL_FATAL("no trace has that");
+	return 0;
+}
+
+/* A run that is as it must be is not any more when spoilt, before or after. */
+static bool is_noticed(uint64_t seed, void (*before)(struct tb_case *c),
+		       void (*after)(struct tb_case *c))
+{
+	static const struct gen_want want = { .is_clean = true, .is_plain_nic = true };
+	static struct tb_case c;
+	bool noticed;
+
+	CU_ASSERT_FATAL(tb_case_run_spoilt(&c, seed, &want, NULL, ORDER_FORWARD, false, before));
+	CU_ASSERT_PTR_NULL(tb_case_refer(&c));
+	if (after) {
+		CU_ASSERT_PTR_NULL(tb_judge(&c));
+		after(&c);
+	}
+	noticed = tb_judge(&c) != NULL;
+	tb_case_close(&c);
+	return noticed;
+}
+
+/* ---- packets ---- */
+
+enum what { A_REQUEST, AN_ACK, AN_IMMEDIATE, A_RESPONSE, AN_ATOMIC };
+
+static bool is_one(const struct wire_packet *p, enum what what)
+{
+	if ((p->bth.opcode & IB_TRANSPORT_MASK) != IB_RC)
+		return false;
+	switch (what) {
+	case A_REQUEST:
+		return !p->info->is_response;
+	case AN_ACK:
+		return p->bth.opcode == IB_ACKNOWLEDGE &&
+		       (p->aeth.syndrome & AETH_KIND_MASK) == AETH_ACK;
+	case AN_IMMEDIATE:
+		return opcode_has(p->info, X_IMMDT);
+	case A_RESPONSE:
+		return p->bth.opcode == IB_READ_RSP_ONLY && p->len > 4;
+	default:
+		return opcode_has(p->info, X_ATOMICETH);
+	}
+}
+
+/* The number of the first packet of a kind that was sent. */
+static uint32_t find(const struct tb_case *c, enum what what, struct wire_packet *p)
+{
+	for (uint32_t i = 0; i < c->run.n_packets; i++)
+		if (c->run.packets[i].is_tx && wire_decode(p, &c->run.packets[i], false) &&
+		    is_one(p, what))
+			return i;
+	CU_FAIL_FATAL("no such packet");
+	return 0;
+}
+
+/* Change a byte from the BTH on, and set the ICRC right. RoCEv2 over IPv4 or IPv6. */
+static void change(struct tb_case *c, enum what what, uint32_t at, uint8_t bits)
+{
+	struct wire_packet w;
+	struct tb_run_packet *p = &c->run.packets[find(c, what, &w)];
+	bool is_v6 = p->bytes[12] == 0x86;
+	uint32_t l4 = 14 + (is_v6 ? 40 : 20) + 8, end = p->len - 4;
+
+	p->bytes[l4 + at] ^= bits;
+	icrc_store(p->bytes + end, icrc_of(is_v6 ? ICRC_IPV6 : ICRC_IPV4, p->bytes + 14, end - 14));
+}
+
+static void move_to_front(struct tb_case *c, enum what what)
+{
+	struct wire_packet w;
+	uint32_t i = find(c, what, &w);
+	struct tb_run_packet p = c->run.packets[i];
+
+	memmove(&c->run.packets[1], &c->run.packets[0], i * sizeof(p));
+	c->run.packets[0] = p;
+}
+
+/* Nobody sent it: turned into one that was received. */
+static void hide(struct tb_case *c, enum what what)
+{
+	struct wire_packet w;
+	struct tb_run_packet *p = &c->run.packets[find(c, what, &w)];
+
+	p->is_tx = false;
+	p->nic = 1 - p->nic;
+}
+
+static void lose_request(struct tb_case *c)
+{
+	hide(c, A_REQUEST);
+}
+static void change_opcode(struct tb_case *c)
+{
+	change(c, A_REQUEST, 0, 1);
+}
+static void change_psn(struct tb_case *c)
+{
+	change(c, A_REQUEST, 11, 0x40);
+}
+static void change_se(struct tb_case *c)
+{
+	change(c, AN_IMMEDIATE, 1, 0x80);
+}
+static void change_immediate(struct tb_case *c)
+{
+	struct wire_packet w;
+
+	find(c, AN_IMMEDIATE, &w);
+	change(c, AN_IMMEDIATE, w.info->off[X_IMMDT], 1);
+}
+static void change_operand(struct tb_case *c)
+{
+	change(c, AN_ATOMIC, 12 + 8 + 4 + 7, 1);
+}
+static void change_msn(struct tb_case *c)
+{
+	change(c, AN_ACK, 15, 0x10);
+}
+static void change_ack_psn(struct tb_case *c)
+{
+	change(c, AN_ACK, 10, 0x10);
+}
+static void promise_receives(struct tb_case *c)
+{
+	struct wire_packet w;
+
+	find(c, AN_ACK, &w);
+	change(c, AN_ACK, 12, (w.aeth.syndrome & AETH_VALUE_MASK) ^ 0x1e);
+}
+static void acknowledge_early(struct tb_case *c)
+{
+	move_to_front(c, AN_ACK);
+}
+static void respond_early(struct tb_case *c)
+{
+	move_to_front(c, A_RESPONSE);
+}
+static void change_response(struct tb_case *c)
+{
+	change(c, A_RESPONSE, 0, IB_READ_RSP_ONLY ^ IB_READ_RSP_MIDDLE);
+}
+
+static void faults_of_packets_are_noticed(void)
+{
+	static void (*const faults[])(struct tb_case *) = {
+		lose_request,     change_opcode,     change_psn,    change_se,
+		change_immediate, change_operand,    change_msn,    change_ack_psn,
+		promise_receives, acknowledge_early, respond_early, change_response,
+	};
+	uint64_t seed = seed_with("host h0\n", "op=SEND_WITH_IMM");
+
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+		CU_ASSERT(is_noticed(seed, NULL, faults[i]));
+}
+
+/* ---- completions ---- */
+
+static void complete_before_the_answer(struct tb_case *c)
+{
+	for (uint32_t i = 0; i < c->ref.n_wr; i++)
+		if (c->ref.wr[i].r.kind == REC_POST && !c->ref.wr[i].is_loose &&
+		    c->ref.wr[i].r.opcode == WR_RDMA_WRITE)
+			c->ref.wr[i].t_poll = 1;
+}
+
+static void change_solicited(struct tb_case *c)
+{
+	uint32_t i = 0;
+
+	while (!c->watch.cqes[i].is_recv)
+		i++;
+	c->watch.cqes[i].is_solicited ^= true;
+}
+
+static void change_cqe_status(struct tb_case *c)
+{
+	c->watch.cqes[0].status = WC_WR_FLUSH_ERR;
+}
+
+/* A receive completes when nothing of it is there yet: in front of the run. */
+static void complete_before_the_bytes(struct tb_case *c)
+{
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
+		const struct ref_qp *q = &c->ref.qp[i];
+
+		if (!q->is_loose && q->n_recvs && c->ref.wr[q->recvs[0]].len > 8)
+			c->watch.completed(c->watch.arg,
+					   &(struct tb_cqe){ .qp = i, .is_recv = true });
+	}
+}
+
+static void faults_of_completions_are_noticed(void)
+{
+	uint64_t seed = seed_with("recv", "op=SEND_WITH_IMM");
+
+	CU_ASSERT(is_noticed(seed, NULL, complete_before_the_answer));
+	CU_ASSERT(is_noticed(seed, NULL, change_solicited));
+	CU_ASSERT(is_noticed(seed, NULL, change_cqe_status));
+	CU_ASSERT(is_noticed(seed, complete_before_the_bytes, NULL));
+}
+
+/* ---- events: the NIC is told something else than the watcher knows ---- */
+
+static void for_all_cqs(struct tb_case *c, uint32_t count, uint64_t time_ps)
+{
+	for (uint32_t h = 0; h < 2; h++) {
+		struct nic *nic = c->run.r.system->hosts[h].nic;
+
+		for (uint32_t i = 0; i < nic->n_cq; i++) {
+			nic->cq[i].moderate_count = count;
+			nic->cq[i].moderate_ps = time_ps;
+		}
+	}
+}
+
+static void do_not_moderate(struct tb_case *c)
+{
+	for_all_cqs(c, 1, 0);
+}
+
+static void moderate_too_long(struct tb_case *c)
+{
+	for_all_cqs(c, 1000, PS_PER_MS);
+}
+
+static void faults_of_events_are_noticed(void)
+{
+	CU_ASSERT(is_noticed(seed_with("mode=event moderate", "cq h0"), do_not_moderate, NULL));
+	CU_ASSERT(is_noticed(seed_with("mode=event", "cq h0"), moderate_too_long, NULL));
+}
+
+CU_TestInfo test_property_wire_tests[] = {
+	{ "faults_of_packets_are_noticed", faults_of_packets_are_noticed },
+	{ "faults_of_completions_are_noticed", faults_of_completions_are_noticed },
+	{ "faults_of_events_are_noticed", faults_of_events_are_noticed },
+	CU_TEST_INFO_NULL
+};
