@@ -176,7 +176,11 @@ static void choose_remote(struct gen *g, struct item *it, struct end *e, uint32_
 		it->roff = from + 8 * below(g, 6);
 		it->fence |= g->out->may_fail && hits_pending(e, true, false, it->roff, 8);
 	} else {
-		it->roff = from + below(g, len - it->len + 1);
+		/* READs often of the words that ATOMICs change */
+		it->roff =
+			from + below(g, it->op == WR_RDMA_READ && one_in(g, 4) && len - it->len > 48
+						? 48
+						: len - it->len + 1);
 		it->fence |= it->op != WR_RDMA_READ && it->op != WR_FLUSH &&
 			     hits_pending(e, true, true, it->roff, it->len);
 	}

@@ -43,6 +43,8 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 		"qp h%u q%u type=RC peer=h%u.q%u psn=%u mtu=%u sq=%u rq=%u max_sge=%u inline=%u",
 		host, conn, 1 - host, conn, e->psn, c->mtu, e->sq, e->rq, e->max_sge,
 		e->max_inline);
+	if (g->out->may_fail && one_in(g, 3))
+		fprintf(g->f, " rnr_retry=%u", below(g, 3));
 	fprintf(g->f, " access=rw,rr,ra,fl rd_atomic=%u dest_rd_atomic=%u timeout=%u min_rnr=%u",
 		e->rd_atomic, one_in(g, 3) ? 16 : c->end[1 - host].rd_atomic,
 		g->out->may_fail ? 1 + below(g, 10) : 14, 1 + below(g, 6));

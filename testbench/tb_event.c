@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "models/cqe_compress.h"
+#include "models/cqe_writer.h"
 #include "models/msg.h"
 #include "models/mem.h"
+#include "models/trace/trace.h"
 
 #define TEXT_LEN 200u
 #define CQE_LEN 64u
+#define LATE_CYCLES 200u
 #define CI_BITS 0xffffffu
 
 struct shadow_cq {
@@ -25,6 +27,7 @@ struct shadow_cq {
 	bool is_armed, is_solicited_only;
 	bool is_waiting;   /* one it may give the event for is there */
 	uint64_t first_ps; /* since when */
+	uint64_t stall_ps; /* how long the writer's port had been held up then */
 	uint32_t n_writes; /* of others since the event was due */
 };
 
@@ -35,11 +38,13 @@ struct shadow_srq {
 };
 
 struct watched {
-	struct chan_tap arm, write, read, take, limit, event; /* by container_of */
+	struct chan_tap arm, write, read, take, limit, event, command, job; /* by container_of */
 	struct tb_events *all;
 	const struct host *host;
+	const struct chan *writes;
 	struct shadow_cq *cq;
 	struct shadow_srq *srq;
+	bool *is_drained; /* by QP */
 };
 
 struct tb_events {
@@ -88,6 +93,7 @@ static void consider(struct watched *w, uint32_t cqi)
 	q->is_waiting = true;
 	q->first_ps = w->all->sim->now_ps;
 	q->n_writes = 0;
+	q->stall_ps = w->writes->stall_ps;
 }
 
 static void take_arm(struct chan_tap *t, const struct chan *c, const void *msg)
@@ -129,7 +135,18 @@ static void take_cqes(struct watched *w, const struct dma_req *m, const uint8_t 
 	consider(w, i);
 }
 
-static void take_eqe(struct watched *w, const uint8_t *d)
+/* Since it was due by time, the writer was not held up: then its event took no longer than this. */
+static bool is_late(const struct watched *w, uint32_t cqi, const struct chan *c)
+{
+	const struct cqe_writer *writer = (const struct cqe_writer *)c->producer;
+	const struct shadow_cq *q = &w->cq[cqi];
+	uint64_t due_ps = q->first_ps + q->time_ps;
+
+	return writer->buffers >= 16 && c->stall_ps == q->stall_ps && q->is_waiting &&
+	       w->all->sim->now_ps > due_ps + LATE_CYCLES * writer->b.dom->period_q;
+}
+
+static void take_eqe(struct watched *w, const uint8_t *d, const struct chan *c)
 {
 	const struct nic *nic = w->host->nic;
 	uint32_t i = 0;
@@ -142,6 +159,9 @@ static void take_eqe(struct watched *w, const uint8_t *d)
 		complain(w, "%s: an event of CQ %" PRIu32 ", which is not armed", nic->name, i);
 	else if (!is_due(w, i))
 		complain(w, "%s: an event of CQ %" PRIu32 " at %" PRIu64 " ps, before it is due",
+			 nic->name, i, w->all->sim->now_ps);
+	else if (is_late(w, i, c))
+		complain(w, "%s: the event of CQ %" PRIu32 " comes late, at %" PRIu64 " ps",
 			 nic->name, i, w->all->sim->now_ps);
 	if (i < nic->n_cq)
 		w->cq[i].is_armed = w->cq[i].is_waiting = false;
@@ -157,7 +177,7 @@ static void take_write(struct chan_tap *t, const struct chan *c, const void *msg
 	if (!m->is_write)
 		return;
 	if (m->cls == DMA_EVENT && m->len == EQE_BYTES)
-		take_eqe(w, d);
+		take_eqe(w, d, c);
 	/* events go first, each with its interrupt; a block of completions is not interrupted */
 	for (uint32_t i = 0; i < nic->n_cq; i++)
 		if (is_due(w, i) &&
@@ -239,6 +259,28 @@ static void take_async(struct chan_tap *t, const struct chan *c, const void *msg
 		w->srq[i].limit = 0;
 }
 
+/* ---- drained send queues ---- */
+
+static void take_command(struct chan_tap *t, const struct chan *c, const void *msg)
+{
+	struct watched *w = WATCHED(t, command);
+	const struct qp_cmd *m = msg;
+
+	(void)c;
+	w->is_drained[m->qpi] = m->state == QPS_SQD;
+}
+
+static void take_job(struct chan_tap *t, const struct chan *c, const void *msg)
+{
+	struct watched *w = WATCHED(t, job);
+	const struct tx_job *m = msg;
+
+	(void)c;
+	if (w->is_drained[m->qpi] && m->is_first && !m->is_retry)
+		complain(w, "%s: QP %u begins a message though its send queue is drained",
+			 w->host->nic->name, w->host->nic->qp[m->qpi].qpn);
+}
+
 /* ---- all ---- */
 
 static void attach(struct tb_run *t, uint32_t nic, const char *block, const char *port,
@@ -253,6 +295,7 @@ static void attach(struct tb_run *t, uint32_t nic, const char *block, const char
 struct tb_events *tb_events_watch(struct tb_run *t)
 {
 	struct tb_events *e = x_calloc(1, sizeof(*e));
+	char name[32];
 
 	e->sim = &t->r.sim;
 	for (e->n = 0; e->n < t->trace->n_hosts && e->n < ARRAY_LEN(e->nic); e->n++) {
@@ -262,24 +305,31 @@ struct tb_events *tb_events_watch(struct tb_run *t)
 		w->host = &t->r.system->hosts[e->n];
 		w->cq = x_calloc(w->host->nic->n_cq + 1, sizeof(*w->cq));
 		w->srq = x_calloc(w->host->nic->n_srq + 1, sizeof(*w->srq));
+		w->is_drained = x_calloc(w->host->nic->n_qp + 1, sizeof(*w->is_drained));
 		for (uint32_t i = 0; i < w->host->nic->n_cq; i++) {
 			w->cq[i].count = w->host->nic->cq[i].moderate_count;
 			w->cq[i].time_ps = w->host->nic->cq[i].moderate_ps;
 		}
 		for (uint32_t i = 0; i < w->host->nic->n_srq; i++)
 			w->srq[i].limit = w->host->nic->srq[i].limit;
+		snprintf(name, sizeof(name), "nic%" PRIu32 ".cqe_writer", e->n);
+		w->writes = netlist_chan(netlist_find(&t->r.sim, name), "dma_req");
 		w->arm.popped = take_arm;
 		w->write.pushed = take_write;
 		w->read.pushed = take_read;
 		w->take.pushed = take_recv;
 		w->limit.popped = take_limit;
 		w->event.pushed = take_async;
+		w->command.popped = take_command;
+		w->job.pushed = take_job;
 		attach(t, e->n, "cqe_writer", "arm", &w->arm);
 		attach(t, e->n, "cqe_writer", "dma_req", &w->write);
 		attach(t, e->n, "wqe_fetch", "dma_req", &w->read);
 		attach(t, e->n, "wqe_fetch", "rq_rsp", &w->take);
 		attach(t, e->n, "wqe_fetch", "srq_cmd", &w->limit);
 		attach(t, e->n, "wqe_fetch", "event", &w->event);
+		attach(t, e->n, "requester", "cmd", &w->command);
+		attach(t, e->n, "requester", "job", &w->job);
 	}
 	return e;
 }
@@ -289,6 +339,7 @@ void tb_events_release(struct tb_events *e)
 	for (uint32_t i = 0; e && i < e->n; i++) {
 		free(e->nic[i].cq);
 		free(e->nic[i].srq);
+		free(e->nic[i].is_drained);
 	}
 	free(e);
 }

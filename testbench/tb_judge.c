@@ -198,8 +198,9 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 		ok |= peer_fails && (w->status == WC_WR_FLUSH_ERR ||
 				     (w->status == WC_RETRY_EXC_ERR && !had_error));
 		ok |= is_rc && c->gen.may_fail && w->status == WC_RETRY_EXC_ERR && !had_error;
-		ok |= is_rc && q->is_loose && !c->gen.is_sure &&
-		      w->status == WC_RNR_RETRY_EXC_ERR && !had_error;
+		ok |= is_rc && (q->is_loose ? !c->gen.is_sure : c->gen.may_fail) &&
+		      c->run.trace->qps[qp].rnr_retry < 7 && w->status == WC_RNR_RETRY_EXC_ERR &&
+		      !had_error;
 		if (!ok)
 			return judge_wrong("%s: status %s of %" PRIu64, c->run.trace->qps[qp].name,
 					   wc_status_names[w->status], w->r.id);

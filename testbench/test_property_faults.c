@@ -10,7 +10,7 @@
 #include "testbench/tb_judge.h"
 
 /* Of this seed: messages of all services, adders from both hosts. */
-#define SEED 7u
+#define SEED 5u
 
 static void run_clean(struct tb_case *c)
 {
