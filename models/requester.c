@@ -47,6 +47,9 @@ static const struct field requester_fields[] = {
 	PARAM(T, rsp_cyc, 1, 1, 65536, "cyc",
 	      "cycles of a unit for a packet of a READ response, an ATOMIC acknowledge",
 	      "declared: pipelined"),
+	PARAM(T, rsp_chain_cyc, 1, 1, 65536, "cyc",
+	      "from a packet of a READ response until it is known where the next one of the message goes",
+	      "declared: pipelined"),
 	PARAM(T, wqe_cache, 0, 0, 1u << 20, "BB",
 	      "basic blocks of send WQEs held; others are read again when needed; 0 = all that "
 	      "wqe_fetch holds",

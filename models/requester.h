@@ -57,6 +57,7 @@ struct req_qp {
 			      last restart */
 	uint32_t restart_psn; /* where the current pass started */
 	uint32_t n_rd_atomic; /* READs and ATOMICs issued and not answered */
+	uint64_t place_cyc;   /* where the next packet of the READ response goes is known */
 	uint32_t n_writing;   /* READs and ATOMICs with response data on the way to memory */
 	uint32_t n_jobs;      /* handed over and not reported done */
 	uint32_t ssn, lsn;    /* sequence number of the message issued last; the limit (end-to-end
@@ -133,7 +134,7 @@ struct req_refetch {
 struct requester {
 	struct block b;
 	/* parameters */
-	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc;
+	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc, rsp_chain_cyc;
 	uint32_t wqe_cache, wqe_reads, rsp_ahead;
 	uint8_t wqe_sets, wqe_policy; /* sets: logarithm; enum assoc_policy */
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;

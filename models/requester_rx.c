@@ -284,6 +284,14 @@ static void take_response(struct requester *r, const struct rx_pkt *m, const str
 	accept_response(r, m, p);
 }
 
+/* A READ response that is not the first packet of its message. */
+static bool follows_another(const struct rx_pkt *m)
+{
+	uint32_t operation = m->opcode & IB_OPERATION_MASK;
+
+	return operation == IB_READ_RSP_MIDDLE || operation == IB_READ_RSP_LAST;
+}
+
 uint64_t req_take_rx(struct requester *r)
 {
 	const struct rx_pkt *m = req_rx_head(r);
@@ -297,6 +305,8 @@ uint64_t req_take_rx(struct requester *r)
 	operation = m->opcode & IB_OPERATION_MASK;
 	if (operation != IB_ACKNOWLEDGE && !engine_is_free(&r->rx_engine, r->b.cycle, r->units))
 		return engine_free_cyc(&r->rx_engine, r->units);
+	if (follows_another(m) && r->qp[m->qpi].place_cyc > r->b.cycle)
+		return r->qp[m->qpi].place_cyc;
 	if (operation == IB_ATOMIC_ACK && !pool_can_alloc(r->atomic_pool))
 		return pool_stall(r->atomic_pool);
 	if (operation != IB_ACKNOWLEDGE && !req_cache_use_for(r, m->qpi, m->psn))
@@ -310,6 +320,7 @@ uint64_t req_take_rx(struct requester *r)
 	} else {
 		engine_start(&r->rx_engine, r->b.cycle, r->units, r->rsp_cyc);
 		r->rx_busy_ps = engine_busy_ps(&r->rx_engine, &r->b, r->units);
+		r->qp[m->qpi].place_cyc = r->b.cycle + r->rsp_chain_cyc;
 		take_response(r, m, p, operation);
 	}
 	buf_unref(&r->b, m->buf);
