@@ -47,6 +47,17 @@ static inline void qp_list_add(struct qp_list *l, uint32_t i)
 	l->tail = i;
 }
 
+/* Put 'i' before all others, unless it is on the list. */
+static inline void qp_list_add_first(struct qp_list *l, uint32_t i)
+{
+	if (qp_list_has(l, i))
+		return;
+	l->next[i] = l->head;
+	if (l->n++ == 0)
+		l->tail = i;
+	l->head = i;
+}
+
 /* Take the oldest member; the list is not empty. */
 static inline uint32_t qp_list_take(struct qp_list *l)
 {

@@ -38,6 +38,8 @@ static const struct field requester_fields[] = {
 	      "declared: covers 100 Gbit/s x 20 us at 512 B; rxe has 128"),
 	PARAM(T, burst, 4, 1, 4096, "pkt", "packets of one message before the next QP's turn",
 	      "declared"),
+	PARAM(T, turn, 1, 1, 4096, "pkt",
+	      "a QP goes on with its next message until it sent so many packets", "declared: off"),
 	PARAM_BOOL(T, strict, 0, "jobs of QPs of a higher priority (prio) always go first",
 		   "declared: off, one class of service"),
 	PARAM(T, writes, 64, 2, 4096, "req", "writes of response data under way", "declared"),
@@ -194,6 +196,8 @@ static void requester_reset(struct block *b)
 	req_cache_reset(r);
 	r->tx_engine = r->rx_engine = (struct engine_rate){ 0 };
 	r->n_ready = r->n_held = 0;
+	r->turn_qpi = QPI_NONE;
+	r->turn_left = 0;
 	req_timer_reset(r);
 }
 

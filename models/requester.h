@@ -134,7 +134,8 @@ struct req_refetch {
 struct requester {
 	struct block b;
 	/* parameters */
-	uint32_t window, burst, writes, timeout_factor, units, job_cyc, rsp_cyc, rsp_chain_cyc;
+	uint32_t window, burst, turn, writes, timeout_factor, units, job_cyc, rsp_cyc,
+		rsp_chain_cyc;
 	uint32_t wqe_cache, wqe_reads, rsp_ahead;
 	uint8_t wqe_sets, wqe_policy; /* sets: logarithm; enum assoc_policy */
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
@@ -157,7 +158,6 @@ struct requester {
 	struct req_write *write;
 	uint32_t free_write; /* first free one, 'writes' when none */
 	struct assoc cached; /* WQE cache, lines of a basic block; none unless 'wqe_cache' */
-	uint32_t n_kept;
 	struct req_refetch *refetch; /* wqe_reads */
 	uint32_t free_refetch;       /* first free one, wqe_reads when none */
 	struct qp_list refetches;    /* with reads to issue */
@@ -174,6 +174,7 @@ struct requester {
 	struct engine_rate tx_engine, rx_engine; /* jobs sent, responses taken */
 	uint64_t told_cyc; /* behind the cycle in which the responder was told something */
 	uint32_t n_ready, n_held;
+	uint32_t turn_qpi, turn_left; /* whose turn it is, and how many packets of it are left */
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
 	uint64_t wqe_refetches, wqe_refetched_bb, wqe_evictions;

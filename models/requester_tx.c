@@ -71,19 +71,28 @@ static bool can_send(const struct requester *r, uint32_t qpi)
 	return !req_op_of(w)->is_answered || q->send_psn == w->first_psn || q->send_psn == q->una;
 }
 
+static struct qp_list *ready_list(struct requester *r, uint32_t qpi)
+{
+	return &r->ready[r->strict ? req_attr(r, qpi)->prio % REQ_PRIOS : 0];
+}
+
+/* On a list of those that can send; the lists of priorities share their links. */
+static bool is_listed(const struct requester *r, uint32_t qpi)
+{
+	return qp_list_has(&r->ready[0], qpi) || qp_list_has(&r->refilled, qpi);
+}
+
 void req_kick(struct requester *r, uint32_t qpi)
 {
-	struct qp_list *l = &r->ready[r->strict ? req_attr(r, qpi)->prio % REQ_PRIOS : 0];
-
-	if (qp_list_has(l, qpi) || qp_list_has(&r->refilled, qpi) || !can_send(r, qpi))
+	if (is_listed(r, qpi) || !can_send(r, qpi))
 		return;
-	qp_list_add(l, qpi);
+	qp_list_add(ready_list(r, qpi), qpi);
 	r->n_ready++;
 }
 
 void req_resume(struct requester *r, uint32_t qpi)
 {
-	if (qp_list_has(&r->ready[0], qpi) || qp_list_has(&r->refilled, qpi) || !can_send(r, qpi))
+	if (is_listed(r, qpi) || !can_send(r, qpi))
 		return;
 	qp_list_add(&r->refilled, qpi);
 	r->n_ready++;
@@ -288,10 +297,27 @@ static struct qp_list *first_ready(struct requester *r)
 	return NULL;
 }
 
+/* The QP sent 'n' packets: it has the next turn too, or is the last. */
+static void end_of_job(struct requester *r, uint32_t qpi, uint64_t n)
+{
+	if (r->turn_qpi != qpi)
+		r->turn_left = r->turn;
+	r->turn_qpi = qpi;
+	r->turn_left -= (uint32_t)min_u64(r->turn_left, n);
+	if (r->turn_left == 0) {
+		r->turn_qpi = QPI_NONE;
+		req_kick(r, qpi);
+	} else if (can_send(r, qpi) && !is_listed(r, qpi)) {
+		qp_list_add_first(ready_list(r, qpi), qpi);
+		r->n_ready++;
+	}
+}
+
 /* One job of the QP at the head of 'l'; a port has room and a unit is free. */
 static void send_one(struct requester *r, struct qp_list *l)
 {
 	uint32_t qpi = l->head;
+	uint64_t packets = r->packets;
 
 	engine_start(&r->tx_engine, r->b.cycle, r->units, r->job_cyc);
 	r->tx_busy_ps = engine_busy_ps(&r->tx_engine, &r->b, r->units);
@@ -304,7 +330,7 @@ static void send_one(struct requester *r, struct qp_list *l)
 		send_job(r, qpi);
 		req_cache_sent(r, qpi, pos);
 	}
-	req_kick(r, qpi);
+	end_of_job(r, qpi, r->packets - packets);
 }
 
 uint64_t req_send(struct requester *r)

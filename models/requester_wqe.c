@@ -60,7 +60,6 @@ void req_cache_build(struct requester *r)
 
 void req_cache_reset(struct requester *r)
 {
-	r->n_kept = 0;
 	r->dma_cyc = 0;
 	qp_list_init(&r->refetches, r->refetch_links, r->wqe_cache ? r->wqe_reads : 0);
 	if (!r->wqe_cache)
@@ -105,12 +104,6 @@ static void note(const struct requester *r, uint32_t qpi, const struct req_wqe *
 		assoc_note(&r->cached, what, place_of(r, qpi, w, bb).tag);
 }
 
-static void keep(struct requester *r, struct req_wqe *w, bool is_kept)
-{
-	r->n_kept += (uint32_t)is_kept - w->is_kept;
-	w->is_kept = is_kept;
-}
-
 void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos)
 {
 	const struct req_wqe *w = req_wqe(&r->qp[qpi], pos);
@@ -140,7 +133,7 @@ static void use(struct requester *r, uint32_t qpi, uint32_t pos)
 	note(r, qpi, w, ASSOC_USED);
 	if (!r->wqe_cache)
 		return;
-	keep(r, w, false);
+	w->is_kept = false;
 	touch(r, qpi, w);
 }
 
@@ -164,7 +157,7 @@ void req_cache_drop(struct requester *r, uint32_t qpi, uint32_t pos)
 	note(r, qpi, w, ASSOC_DROPPED);
 	if (!r->wqe_cache)
 		return;
-	keep(r, w, false);
+	w->is_kept = false;
 	for (uint32_t bb = 0; bb < w->w.n_bb; bb++) {
 		struct place p = place_of(r, qpi, w, bb);
 		uint32_t line = assoc_find(&r->cached, p.set, p.tag);
@@ -370,7 +363,7 @@ void req_cache_filled(struct requester *r, uint32_t i)
 	w = req_wqe(q, f->pos);
 	w->is_refetching = false;
 	insert(r, f->qpi, w);
-	/* that of a response must stay, or those that are kept might wait for it */
-	keep(r, w, f->is_response || r->n_kept < r->wqe_reads);
+	/* what is needed next stays, or a WQE larger than the cache would never be there */
+	w->is_kept = f->is_response || f->pos == q->send;
 	req_resume(r, f->qpi);
 }

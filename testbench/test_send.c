@@ -562,6 +562,10 @@ static void displaced_wqes_of_responses_are_read_at_the_same_time(void)
 	CU_ASSERT(ahead.refetches > 16);
 	CU_ASSERT(one.time_ps > 2 * ahead.time_ps);
 	CU_ASSERT(short_line.time_ps > 2 * ahead.time_ps);
+	/* with one read, and a cache in which not even one WQE has room, all is done */
+	one = run_readers_with((const char *[]){ "requester.wqe_cache=1", "requester.wqe_reads=1",
+						 "requester.rsp_ahead=1", NULL });
+	CU_ASSERT(one.refetches > ahead.refetches);
 }
 
 static void wqe_line_step_order_and_sleeping_change_nothing(void)
