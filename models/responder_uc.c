@@ -45,6 +45,12 @@ static void begin(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 {
 	if (c->m.psn != q->epsn)
 		r->gaps++;
+	if (!r->uc_resync && q->in_msg != RSP_NO_MESSAGE &&
+	    (c->m.psn != q->epsn || i->place & OPCODE_FIRST)) {
+		r->dropped++;
+		rsp_ctx_done(r, c);
+		return;
+	}
 	if (c->m.psn != q->epsn || i->place & OPCODE_FIRST)
 		abandon(r, q);
 	q->epsn = c->m.psn;

@@ -10,18 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include "models/run/commands.h"
 #include "models/aeth.h"
 #include "models/icrc.h"
 #include "models/psn.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_oracle.h"
+#include "testbench/tb_recording.h"
 #include "testbench/tb_replay.h"
 
-#define RXE "../shared/rxe/"
-#define REGION (1u << 20)
 #define TEXT 256u
 #define PATH 256u
 
@@ -89,37 +86,6 @@ static const char *const programs[] = {
 };
 
 /* ---- one scenario ---- */
-
-/* "<folder>/<scenario>/<file>" in one of a few static buffers. */
-static const char *recorded_file(const char *scenario, const char *file)
-{
-	static char path[4][PATH];
-	static unsigned turn;
-
-	turn = (turn + 1) % 4;
-	snprintf(path[turn], PATH, RXE "%s/%s", scenario, file);
-	return path[turn];
-}
-
-static const char *convert(const char *scenario)
-{
-	const char *in = recorded_file(scenario, "verbs.jsonl"), *out = tb_path("replay.trace");
-	/* what was sent before a receive was posted must be gone by then */
-	bool has_gaps = strcmp(scenario, "v_uc_drops") == 0 || strcmp(scenario, "v_rc_rnr") == 0;
-	char *argv[] = { "trace",  "convert", NULL, "-o", (char *)(uintptr_t)out,
-			 "--gaps", "25ms",    NULL };
-	struct err e = { 0 };
-	int status;
-
-	if (access(in, R_OK) != 0)
-		in = recorded_file(scenario, "verbs.jsonl.gz");
-	argv[2] = (char *)(uintptr_t)in;
-	status = cmd_trace(has_gaps ? 7 : 5, argv, &e);
-	if (status != 0)
-		printf("%s: %s\n", scenario, e.text);
-	CU_ASSERT_EQUAL_FATAL(status, 0);
-	return out;
-}
 
 static bool is_ack(const struct replay_list *l, uint32_t k)
 {
@@ -213,54 +179,6 @@ static uint32_t compare_port(const struct tb_run *t, uint32_t nic, const char *p
 	return compare_packets(t, nic, pcap, NULL);
 }
 
-/*
- * What an image holds in front of a datagram is taken over: IP identification and checksum of every
- * receive. The one that was too short for its datagram got that header from soft-RoCE, and nothing
- * from us.
- */
-static void take_headers(const char *trace, uint8_t *want, uint8_t *got)
-{
-	static const uint8_t volatile_bytes[] = { 24, 25, 30, 31 };
-	char *text = tb_read(trace), *at = text;
-	unsigned off, len;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	while ((at = strstr(at, "\nrecv hB.q1"))) {
-		at++;
-		if (sscanf(at, "recv hB.q1 id=%*u sge=m0:%u:%u", &off, &len) != 2)
-			continue;
-		for (size_t i = 0; i < sizeof(volatile_bytes); i++)
-			got[off + volatile_bytes[i]] = want[off + volatile_bytes[i]];
-		if (len == 50)
-			memcpy(got + off, want + off, 40);
-	}
-	free(text);
-}
-
-/*
- * Bytes that differ between a host's region and the recorded image of it; 'datagrams': the trace
- * with the receives, or NULL.
- */
-static uint32_t compare_memory(const struct tb_run *t, const char *host, const char *image,
-			       const char *datagrams)
-{
-	uint8_t *want = x_calloc(1, REGION), *got = x_calloc(1, REGION);
-	gzFile f = gzopen(image, "rb");
-	uint32_t n = 0;
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_EQUAL(gzread(f, want, REGION), (int)REGION);
-	gzclose(f);
-	tb_run_read(t, host, "m0", 0, got, REGION);
-	if (datagrams)
-		take_headers(datagrams, want, got);
-	for (uint32_t i = 0; i < REGION; i++)
-		n += want[i] != got[i];
-	free(want);
-	free(got);
-	return n;
-}
-
 static void replay_recording(const char *name)
 {
 	static const char *const ends[][3] = {
@@ -269,7 +187,7 @@ static void replay_recording(const char *name)
 	};
 	/* ibv_post_send() refuses there; this scenario posts by ibv_wr_*(), which do not look */
 	static const char *const accept[] = { "nic.refuse_misaligned=off", NULL };
-	const char *trace = convert(name);
+	const char *trace = recording_trace(name);
 	const char *datagrams[2] = { NULL, strcmp(name, "v_ud") == 0 ? trace : NULL };
 	packet_test *leave_out = NULL;
 	struct tb_run t;
@@ -283,13 +201,13 @@ static void replay_recording(const char *name)
 			      .keep_packets = true,
 			      .sets = strcmp(name, "v_rc_misaligned_ex") == 0 ? accept : NULL });
 	for (uint32_t i = 0; i < 2; i++) {
-		uint32_t n = compare_memory(&t, ends[i][0], recorded_file(name, ends[i][2]),
-					    datagrams[i]);
+		uint32_t n = recording_memory(&t, ends[i][0], recording_file(name, ends[i][2]),
+					      datagrams[i]);
 
 		CU_ASSERT_EQUAL(n, 0);
 		if (n)
 			printf("%s: %" PRIu32 " bytes of %s differ\n", name, n, ends[i][2]);
-		CU_ASSERT_EQUAL(compare_packets(&t, i, recorded_file(name, ends[i][1]), leave_out),
+		CU_ASSERT_EQUAL(compare_packets(&t, i, recording_file(name, ends[i][1]), leave_out),
 				0);
 	}
 	tb_run_close(&t);
@@ -300,7 +218,7 @@ static void recordings_replayed_send_the_same_packets(void)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(scenarios); i++) {
-		if (access(recorded_file(scenarios[i], "veth0.pcap.gz"), R_OK) != 0)
+		if (access(recording_file(scenarios[i], "veth0.pcap.gz"), R_OK) != 0)
 			continue;
 		replay_recording(scenarios[i]);
 		n++;
@@ -315,9 +233,10 @@ static void arm_of_the_recording_gives_its_events(void)
 {
 	struct tb_run t;
 
-	if (access(recorded_file("v_rc_solicited", "veth0.pcap.gz"), R_OK) != 0)
+	if (access(recording_file("v_rc_solicited", "veth0.pcap.gz"), R_OK) != 0)
 		return;
-	tb_run_ok(&t, &(struct tb_run_how){ .trace = convert("v_rc_solicited"), .ini = softroce });
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = recording_trace("v_rc_solicited"),
+					    .ini = softroce });
 	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic1.cqe_writer.arms"), 6);
 	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic1.cqe_writer.events"), 4);
 	CU_ASSERT_EQUAL(tb_run_stat(&t, "host1.workload.events"), 4);
@@ -330,7 +249,7 @@ static void programs_replayed_send_the_same_packets(void)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
-		const char *pcap = recorded_file(programs[i], "veth0.pcap.gz");
+		const char *pcap = recording_file(programs[i], "veth0.pcap.gz");
 		char trace[PATH], beside[PATH];
 		struct tb_run t;
 
@@ -563,9 +482,9 @@ static void memory_compared_with_its_image_is_equal_and_with_another_differs(voi
 	struct tb_run t;
 
 	tb_run_ok(&t, &(struct tb_run_how){ .trace = TRACE("rc_inline"), .ini = softroce });
-	CU_ASSERT_EQUAL(compare_memory(&t, "hA", image[0], NULL), 0);
-	CU_ASSERT_EQUAL(compare_memory(&t, "hB", image[1], NULL), 0);
-	CU_ASSERT(compare_memory(&t, "hA", image[1], NULL) > 0);
+	CU_ASSERT_EQUAL(recording_memory(&t, "hA", image[0], NULL), 0);
+	CU_ASSERT_EQUAL(recording_memory(&t, "hB", image[1], NULL), 0);
+	CU_ASSERT(recording_memory(&t, "hA", image[1], NULL) > 0);
 	tb_run_close(&t);
 }
 
