@@ -193,6 +193,20 @@ static void rc_with_small_caches_and_blueflame_lives_again(void)
 				"cqe_writer.compress=true", NULL });
 }
 
+/* The program loses no time between two lives, and memory is far away. */
+static void rc_brought_up_at_once_lives_again(void)
+{
+	static const char *const gbn[] = { "workload.cmd_cost=1ns",
+					   "host_mem.read_latency=3us",
+					   "responder.nak_delay=2us",
+					   "responder.ack_delay=2us",
+					   "requester.react_delay=3us",
+					   "wire.loss=0.03",
+					   NULL };
+
+	sweep("RC", "", false, gbn);
+}
+
 /*
  * With an SRQ, receives go on to the next life; one that a message had taken is lost, so there are
  * more of them than the two lives need.
@@ -274,6 +288,38 @@ static void packets_of_a_former_life_change_nothing(void)
 	go_in_any_order(NULL);
 }
 
+/* What was posted for a message of the former life is not there for one of this. */
+static void receives_of_a_former_life_are_not_taken(void)
+{
+	begin("RC", "", false);
+	put("recv h1.q id=1 sge=dst:0:4096 repeat=9\n"
+	    "post h0.q id=1 op=SEND sge=src:40:3000\n"
+	    "modify h0.q state=RESET at=20us\nmodify h1.q state=RESET at=20us\n");
+	bring_up(0x3000);
+	put("post h0.q id=2 op=SEND sge=src:80:3000 at=50us\n"
+	    "recv h1.q id=2 sge=dst:8192:4096 at=100us\n"
+	    "expect h0.q id=1 status=SUCCESS\nexpect h0.q id=2 status=SUCCESS\n"
+	    "expect h1.q id=2 status=SUCCESS\n"
+	    "expect mem h1 dst:0:3000 == h0 src:40:3000\n"
+	    "expect mem h1 dst:8192:3000 == h0 src:80:3000\n"
+	    "expect stat nic1.responder.rnr_naks > 0\n");
+	go_in_any_order(NULL);
+}
+
+static void qp_that_is_reset_acknowledges_nothing(void)
+{
+	static const char *const late[] = { "responder.ack_delay=20us", "responder.ack_count=9",
+					    NULL };
+
+	begin("RC", "", false);
+	put("post h0.q id=1 op=RDMA_WRITE sge=src:0:3000 remote=dst:0\n"
+	    "modify h1.q state=RESET at=10us\n"
+	    "expect h0.q id=1 status=RETRY_EXC_ERR\n"
+	    "expect mem h1 dst:0:3000 == h0 src:0:3000\n"
+	    "expect stat nic1.responder.acks_sent == 0\n");
+	go_in_any_order(late);
+}
+
 static void steps_that_there_are_not_are_refused(void)
 {
 	begin("RC", "", false);
@@ -301,11 +347,14 @@ CU_TestInfo test_qp_reset_tests[] = {
 	TEST(uc_reset_at_any_moment_lives_again),
 	TEST(ud_reset_at_any_moment_lives_again),
 	TEST(rc_with_small_caches_and_blueflame_lives_again),
+	TEST(rc_brought_up_at_once_lives_again),
 	TEST(rc_of_an_srq_lives_again),
 	TEST(rc_reset_under_loss_lives_again),
 	TEST(idle_qp_reset_again_and_again_lives_again),
 	TEST(qp_in_error_is_reset_while_it_flushes),
 	TEST(packets_of_a_former_life_change_nothing),
+	TEST(receives_of_a_former_life_are_not_taken),
+	TEST(qp_that_is_reset_acknowledges_nothing),
 	TEST(steps_that_there_are_not_are_refused),
 	CU_TEST_INFO_NULL,
 };
