@@ -183,23 +183,25 @@ static void finish(struct atomic *a, struct atomic_slot *s, uint8_t status)
 
 static const uint8_t kind_access[] = { [ATOMIC_RMW] = ACCESS_REMOTE_ATOMIC,
 				       [ATOMIC_STORE] = ACCESS_REMOTE_WRITE,
-				       [ATOMIC_TOUCH] = ACCESS_FLUSH };
+				       [ATOMIC_TOUCH] = ACCESS_FLUSH,
+				       [ATOMIC_PUSH] = 0 };
 
 static void push_dma(struct atomic *a, uint32_t i, bool is_write)
 {
 	const struct atomic_slot *s = &a->slot[i];
+	bool is_bus = s->req.kind == ATOMIC_PUSH;
 
 	dma_req_push(
 		a->dma_req,
 		&(struct dma_req){ .addr = s->req.va,
-				   .key = s->req.rkey,
+				   .key = is_bus ? KEY_PHYS : s->req.rkey,
 				   .len = s->req.kind == ATOMIC_TOUCH ? s->req.len : ATOMIC_BYTES,
 				   .buf = s->buf,
 				   .tag = i,
 				   .pd = s->req.pd,
 				   .access = kind_access[s->req.kind],
 				   .is_write = is_write,
-				   .cls = DMA_ATOMIC,
+				   .cls = is_bus ? DMA_MPT : DMA_ATOMIC,
 				   .op = OP_NONE });
 }
 
@@ -299,7 +301,7 @@ static void take_dma_rsp(struct atomic *a)
 	SIM_CHECK(s->state == SLOT_READING || s->state == SLOT_WRITING, a);
 	if (s->state == SLOT_WRITING) {
 		finish(a, s, m->status);
-	} else if (m->status != XLATE_OK || s->req.kind == ATOMIC_TOUCH) {
+	} else if (m->status != XLATE_OK || s->req.kind >= ATOMIC_TOUCH) {
 		buf_unref(&a->b, s->buf);
 		finish(a, s, m->status);
 	} else {

@@ -8,12 +8,13 @@
  * posted queue (PCI Express base specification, 2.4.1), so whoever looks the key up after the
  * answer finds the new entry.
  *
- * Modelled: windows of type 2 with their checks (IBTA vol. 1, 10.6.7.2): a bind takes a window that
- * is not bound, of the QP's protection domain, and a region that allows binds, holds the range and,
- * for remote write and atomic, is open to local writes; an invalidation takes a window that is
- * bound. Keys that the CPU took away (deregistration) are passed on. One operation at a time,
- * requester and responder in turn. Not modelled: windows of type 1, the QP to which one of type 2
- * is bound, keys of regions changed by work requests.
+ * Modelled: windows with their checks (IBTA vol. 1, 10.6.7.2): a bind takes a window that is not
+ * bound, of the QP's protection domain, and a region that allows binds, holds the range and, for
+ * remote write and atomic, is open to local writes; an invalidation takes a window that is bound. A
+ * window of type 1 may be bound to something else at once, its former key being void when the bind
+ * completes, and is not invalidated. Keys that the CPU took away (deregistration) are passed on. One
+ * operation at a time, requester and responder in turn. Not modelled: the QP to which a window of
+ * type 2 is bound, keys of regions changed by work requests.
  *
  * Rate: an operation takes one or two DMA reads and a write.
  */
@@ -47,6 +48,7 @@ struct mpt_unit {
 	uint8_t status;          /* enum xlate_status */
 	uint32_t buf;            /* of the read */
 	uint8_t entry[MPT_SIZE]; /* the window's */
+	bool is_bound;           /* it was, when it was read */
 	/* waves */
 	uint8_t state; /* enum mpt_state */
 	/* statistics */
@@ -103,20 +105,27 @@ static void read_entry(struct mpt_unit *m, uint32_t key)
 
 /* ---- checks, once an entry is there ---- */
 
+/* A bind of a window that is not bound, or the key of one that is. */
+static bool fits_type_2(const struct mpt_unit *m)
+{
+	if (m->at.is_bind)
+		return !m->is_bound;
+	return m->is_bound && m->entry[MPT_KEY8] == (m->at.key & 0xff);
+}
+
 static void check_window(struct mpt_unit *m)
 {
 	const uint8_t *e = m->entry;
-	bool is_bound = e[MPT_FLAGS] & MPT_VALID;
 
-	if (!(e[MPT_FLAGS] & MPT_WINDOW) || is_bound == m->at.is_bind ||
-	    (is_bound && e[MPT_KEY8] != (m->at.key & 0xff))) {
+	if (!(e[MPT_FLAGS] & MPT_WINDOW) ||
+	    !(e[MPT_FLAGS] & MPT_TYPE_1 ? m->at.is_bind : fits_type_2(m))) {
 		refuse(m, XLATE_BAD_KEY);
 	} else if (hdr_get(e, 8 * MPT_PD, 16) != m->at.pd) {
 		refuse(m, XLATE_BAD_PD);
 	} else if (m->at.is_bind && m->at.len) {
 		m->state = MPT_ASK_REGION;
 	} else {
-		m->entry[MPT_FLAGS] = MPT_WINDOW;
+		m->entry[MPT_FLAGS] &= (uint8_t)~MPT_VALID;
 		m->entry[MPT_KEY8] = (uint8_t)m->at.key;
 		m->state = MPT_STORE;
 	}
@@ -144,10 +153,11 @@ static void fill_window(struct mpt_unit *m, const uint8_t *region)
 	const struct mpt_op *o = &m->at;
 	uint8_t log_page = region[MPT_LOG_PAGE];
 	uint64_t page = (o->va >> log_page) - (hdr_get(region, 8 * MPT_START, 64) >> log_page);
+	uint8_t flags = m->entry[MPT_FLAGS] | MPT_VALID;
 
 	memset(m->entry, 0, MPT_SIZE);
 	hdr_put(m->entry, 8 * MPT_PD, 16, o->pd);
-	m->entry[MPT_FLAGS] = MPT_VALID | MPT_WINDOW;
+	m->entry[MPT_FLAGS] = flags;
 	m->entry[MPT_ACCESS] = o->access;
 	m->entry[MPT_KEY8] = (uint8_t)o->key;
 	m->entry[MPT_LOG_PAGE] = log_page;
@@ -163,6 +173,7 @@ static void take_entry(struct mpt_unit *m, const uint8_t *bytes)
 
 	if (m->state == MPT_WINDOW_READ) {
 		memcpy(m->entry, bytes, MPT_SIZE);
+		m->is_bound = m->entry[MPT_FLAGS] & MPT_VALID;
 		check_window(m);
 		return;
 	}
@@ -179,11 +190,11 @@ static void take_dma_rsp(struct mpt_unit *m)
 {
 	if (!dma_rsp_peek(m->dma_rsp))
 		return;
-	if (m->state == MPT_STORING && m->at.is_bind) {
-		m->binds++; /* entries that are not valid are nowhere cached */
-		m->state = MPT_ANSWER;
-	} else if (m->state == MPT_STORING) {
-		m->state = MPT_DROP;
+	if (m->state == MPT_STORING) {
+		m->binds += m->at.is_bind;
+		m->invalidations += !m->at.is_bind;
+		/* entries that are not valid are nowhere cached */
+		m->state = m->is_bound ? MPT_DROP : MPT_ANSWER;
 	} else {
 		SIM_CHECK(m->state == MPT_WINDOW_READ || m->state == MPT_REGION_READ, m);
 		take_entry(m, buf_data(m->b.sim, m->buf));
@@ -245,7 +256,6 @@ static uint64_t drop(struct mpt_unit *m, bool *is_port_free)
 		return chan_stall(m->inv);
 	mpt_cmd_push(m->inv, &(struct mpt_cmd){ .key = m->at.key });
 	*is_port_free = false;
-	m->invalidations++;
 	m->state = MPT_ANSWER;
 	return m->b.cycle + 1;
 }

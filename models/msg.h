@@ -81,9 +81,9 @@ enum xlate_status {
 
 /*
  * What the atomic unit does: read, modify and write; store 8 bytes (ATOMIC WRITE); read, so that all
- * that was posted before is in memory (FLUSH).
+ * that was posted before is in memory (FLUSH); the same by a bus address (FLUSH of a whole region).
  */
-enum atomic_kind { ATOMIC_RMW, ATOMIC_STORE, ATOMIC_TOUCH };
+enum atomic_kind { ATOMIC_RMW, ATOMIC_STORE, ATOMIC_TOUCH, ATOMIC_PUSH };
 
 /* What one half of a QP tells the other: failed, takes requests, is gone without completions. */
 enum qp_change { QP_FAILED, QP_OPENED, QP_CLOSED };

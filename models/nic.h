@@ -230,7 +230,7 @@ enum { EQE_COMP = 0x00, EQE_CQ_ERROR = 0x04, EQE_SRQ_LIMIT = 0x14, EQE_TYPES = 0
 
 /* Memory protection table entry, 64 B, big-endian (a subset of mlx5's mkey context, declared layout). */
 enum {
-	MPT_FLAGS = 0,    /* 1 B: MPT_VALID, MPT_WINDOW */
+	MPT_FLAGS = 0,    /* 1 B: MPT_VALID, MPT_WINDOW, MPT_TYPE_1 */
 	MPT_ACCESS = 1,   /* 1 B: ACCESS_* */
 	MPT_PD = 2,       /* 2 B */
 	MPT_KEY8 = 4,     /* 1 B: low byte of the key */
@@ -243,6 +243,7 @@ enum {
 };
 #define MPT_VALID 1u  /* what its key allows can be done */
 #define MPT_WINDOW 2u /* a memory window; not valid: not bound */
+#define MPT_TYPE_1 4u /* of type 1 */
 
 #define MTT_ENTRY 8u
 #define MTT_PRESENT 3ull /* rd_en, wr_en */

@@ -67,6 +67,7 @@ struct rec {
 	uint32_t psn;     /* MODIFY_QP: the first one, or VERBS_PSN */
 	uint32_t mw;      /* index in the trace; BIND_MW, whose region is mr */
 	uint8_t bind_access;
+	uint8_t flush_level; /* enum flush_level (trace.h) */
 	uint32_t ticket;
 	uint32_t imm, inv_key, rkey;
 	uint64_t id, wr_id;

@@ -14,14 +14,12 @@
  * taken the receive pipeline stops: no context waits for a packet to arrive.
  * Packets behind a gap are dropped (go-back-N) or wait for those before them (selective repeat).
  * Unreliable services answer nothing and drop what they cannot execute.
- * Not modelled: memory windows (SEND with Invalidate is refused), FLUSH and ATOMIC WRITE; receives
- * posted after the QP went into Error stay.
  *
  * Rate: one packet, one write and one acknowledgement a cycle; a packet takes a cycle at each port
  * it needs. Source: IBTA vol. 1, 9.7; protocol.md section 9.
  * Files: responder_exec.c (checks and execution; RC), responder_sr.c (selective repeat),
- * responder_uc.c, responder_ud.c, responder_commit.c (writes, order), responder_tx.c (ACKs,
- * responses), responder.h (state).
+ * responder_uc.c, responder_ud.c, responder_ext.c (further operations), responder_state.c (Error,
+ * reset), responder_commit.c (writes, order), responder_tx.c (ACKs, responses), responder.h (state).
  */
 #include <string.h>
 
@@ -302,7 +300,16 @@ static const uint8_t atomic_kinds[RSP_CLASSES] = { [CLASS_ATOMIC] = ATOMIC_RMW,
 static void ask_atomic(struct responder *r, const struct rsp_ctx *c, uint32_t id)
 {
 	const struct opcode_info *i = &opcode_info[c->m.opcode];
+	const struct nic *nic = r->b.env;
 
+	if (c->is_region) {
+		atomic_req_push(r->atomic_req,
+				&(struct atomic_req){ .va = nic->mpt_pa +
+							    (uint64_t)(c->rkey >> 8) * MPT_SIZE,
+						      .tag = id,
+						      .kind = ATOMIC_PUSH });
+		return;
+	}
 	atomic_req_push(r->atomic_req,
 			&(struct atomic_req){ .va = c->va + c->at,
 					      .swap_add = c->swap_add,

@@ -226,7 +226,7 @@ void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		executed(r, q, c);
 	} else if (!take_slot(r, q, c, 1)) {
 		return;
-	} else if (i->op_class == CLASS_FLUSH && !c->dma_len) {
+	} else if (i->op_class == CLASS_FLUSH && !c->dma_len && !c->is_region) {
 		executed(r, q, c);
 	} else {
 		c->stage = RSP_ATOMIC;
@@ -315,7 +315,8 @@ static void translate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		rsp_services[q->type]->refuse(
 			r, c, r->long_send_remote_op ? NAK_REMOTE_OP : NAK_INVALID_REQUEST,
 			CQE_SYNDROME_LOCAL_LENGTH);
-	else if (i->op_class != CLASS_SEND && i->place & OPCODE_FIRST && c->dma_len)
+	else if (i->op_class != CLASS_SEND && i->place & OPCODE_FIRST &&
+		 (c->dma_len || c->is_region))
 		want_xlate(r, c);
 	else
 		rsp_execute(r, q, c, i);

@@ -6,13 +6,15 @@
  * when all earlier writes of the QP are posted; so the receive's completion says that nobody has
  * the key any more. FLUSH and ATOMIC WRITE go to the atomic unit, hold a responder resource and are
  * answered by READ Response Only without payload.
- * Not modelled: FLUSH of a whole region (SEL 1), refused as an invalid request; the time until
- * bytes in memory are persistent.
+ * A FLUSH of a whole region (SEL 1) has its key checked and no range; any read pushes what was
+ * posted before it, so the key's table entry is read. Not modelled: the time until bytes in memory
+ * are persistent.
  * Source: IBTA vol. 1, 9.4.1.1.2, 9.4.8, 9.4.9; protocol.md sections 2.1 and 10.
  */
 #include "models/aeth.h"
 #include "models/packet.h"
 #include "models/responder.h"
+#include "models/trace/trace.h"
 
 #define STORE_BYTES 8u
 
@@ -29,6 +31,9 @@ void rsp_decode_extended(struct responder *r, struct rsp_ctx *c, const struct op
 	} else if (opcode_has(i, X_FETH)) {
 		hdr_feth_decode(&feth, bth + i->off[X_FETH]);
 		c->imm = feth.sel;
+		c->is_region = feth.sel == FLUSH_MR;
+		if (c->is_region) /* the packet's range has no meaning */
+			c->dma_len = 0;
 		/* the read that pushes ends where the range does */
 		c->at = c->dma_len > STORE_BYTES ? c->dma_len - STORE_BYTES : 0;
 	} else {
@@ -42,7 +47,7 @@ void rsp_decode_extended(struct responder *r, struct rsp_ctx *c, const struct op
 bool rsp_operands_ok(const struct rsp_ctx *c, const struct opcode_info *i)
 {
 	if (i->op_class == CLASS_FLUSH)
-		return c->imm == 0;
+		return c->imm <= FLUSH_MR;
 	return c->va % STORE_BYTES == 0 && c->dma_len == STORE_BYTES;
 }
 

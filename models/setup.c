@@ -28,9 +28,6 @@ static bool check_support(const struct trace *t, struct err *e)
 	if (t->n_hosts > MAX_HOSTS)
 		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts",
 			       MAX_HOSTS);
-	for (uint32_t i = 0; i < t->n_mws; i++)
-		if (t->mws[i].type != 2)
-			return unsupported(t, t->mws[i].line, "a memory window of type 1", e);
 	for (uint32_t i = 0; i < t->n_qps; i++) {
 		const struct trace_qp *q = &t->qps[i];
 		char what[64];

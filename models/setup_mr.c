@@ -72,6 +72,7 @@ static bool alloc_mw(struct system *s, uint32_t i, struct err *e)
 	int err;
 
 	*mw = (struct verbs_mw){ .rkey = m->rkey,
+				 .type = (uint8_t)m->type,
 				 .pd = setup_pd_number(s->trace, m->host, m->pd),
 				 .mr = TRACE_NONE };
 	err = verbs_alloc_mw(&s->hosts[m->host], mw);

@@ -13,14 +13,26 @@ static bool check_record(struct system *s)
 {
 	const struct trace_record *r = &s->record;
 
-	if (r->kind == REC_POST && r->opcode == WR_BIND_MW && r->newkey &&
-	    r->newkey >> 8 != s->mws[r->mw].rkey >> 8)
+	if (r->kind != REC_POST || r->opcode != WR_BIND_MW || !r->newkey)
+		return true;
+	if (s->mws[r->mw].type == 1)
+		return err_set(&s->err, s->trace->path, r->line,
+			       "newkey= has no meaning with window %s of type 1, whose low byte "
+			       "each bind counts up",
+			       s->trace->mws[r->mw].name);
+	if (r->newkey >> 8 != s->mws[r->mw].rkey >> 8)
 		return err_set(&s->err, s->trace->path, r->line,
 			       "newkey=0x%" PRIx32 " is no key of window %s; allowed: 0x%" PRIx32
 			       " to 0x%" PRIx32,
 			       r->newkey, s->trace->mws[r->mw].name, s->mws[r->mw].rkey & ~0xffu,
 			       s->mws[r->mw].rkey | 0xffu);
 	return true;
+}
+
+/* The key of a window of type 1 behind its next bind: its low byte counts up. */
+static uint32_t next_key(uint32_t rkey)
+{
+	return (rkey & ~0xffu) | ((rkey + 1) & 0xff);
 }
 
 /* A window's key is that of the last bind before in the file. */
@@ -31,7 +43,9 @@ static void fill_bind(struct system *s, struct rec *c)
 
 	c->mr = r->bind_mr;
 	c->mw = r->mw;
-	if (r->newkey)
+	if (s->mws[r->mw].type == 1) /* ibv_inc_rkey(3) */
+		s->mws[r->mw].rkey = next_key(s->mws[r->mw].rkey);
+	else if (r->newkey)
 		s->mws[r->mw].rkey = r->newkey;
 	c->inv_key = s->mws[r->mw].rkey;
 	c->raddr = mr->va + r->bind_off;
@@ -65,6 +79,7 @@ static void fill_work(struct system *s, struct rec *c)
 	c->inv_key = r->inv_mr == TRACE_NONE ? r->inv_key : s->mrs[r->inv_mr].rkey;
 	c->compare_add = r->compare_add;
 	c->swap = r->swap;
+	c->flush_level = (uint8_t)r->flush_level;
 	if (r->inv_mw != TRACE_NONE)
 		c->inv_key = s->mws[r->inv_mw].rkey;
 	if (r->opcode == WR_BIND_MW)
@@ -265,6 +280,7 @@ void rec_send_wr(const struct system *s, const struct rec *c, struct sge *sge, s
 		.imm = c->imm,
 		.inv_key = c->inv_key,
 		.bind_access = c->bind_access,
+		.flush_level = c->flush_level,
 		.rkey = c->rkey,
 		.raddr = advance(s, c->raddr, c->rmr, len, c->rstride, c->done),
 		.compare_add = c->compare_add,

@@ -189,7 +189,7 @@ int verbs_alloc_mw(struct host *h, struct verbs_mw *mw)
 	if (!key_is_free(h, mw->rkey))
 		return EEXIST;
 	e = mpt_entry(h, mw->rkey >> 8);
-	e[MPT_FLAGS] = MPT_WINDOW;
+	e[MPT_FLAGS] = MPT_WINDOW | (mw->type == 1 ? MPT_TYPE_1 : 0);
 	e[MPT_KEY8] = (uint8_t)mw->rkey;
 	store_be16(e + MPT_PD, mw->pd);
 	return 0;

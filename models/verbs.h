@@ -37,9 +37,9 @@ struct verbs_mr {
 	uint8_t access; /* ACCESS_* */
 };
 
-/* A memory window of type 2. */
 struct verbs_mw {
 	uint32_t rkey; /* 0 = to be assigned */
+	uint8_t type;  /* 1, 2 */
 	uint16_t pd;
 	uint32_t mr; /* for the caller: what it was last bound to */
 };
@@ -102,7 +102,8 @@ struct send_wr {
 	uint32_t dest_qpn, qkey;
 	/* BIND_MW: range in raddr and compare_add, the region's lkey in rkey, the new key in inv_key */
 	uint8_t bind_access;
-	uint32_t ticket; /* kept for the caller until the request is retired */
+	uint8_t flush_level; /* enum flush_level (trace.h) */
+	uint32_t ticket;     /* kept for the caller until the request is retired */
 };
 
 struct recv_wr {
@@ -273,7 +274,7 @@ void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *
 uint32_t verbs_posted(const struct host *h, uint32_t rqi);
 
 /* The same for the range of a window, whose region goes: it is not bound then. */
-void verbs_unbind_mw(struct host *h, uint32_t rkey, struct cpu_list *out);
+void verbs_unbind_mw(struct host *h, const struct verbs_mw *mw, struct cpu_list *out);
 
 /* Do the stores of a list at once: before time 0 only. */
 void verbs_apply(struct host *h, const struct cpu_list *l);

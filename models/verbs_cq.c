@@ -160,12 +160,12 @@ void verbs_dereg_mr(struct host *h, const struct verbs_mr *mr, struct cpu_list *
 		append_store(out, mpt + (uint64_t)(mr->rkey >> 8) * MPT_SIZE, invalid, 1, OP_NONE);
 }
 
-void verbs_unbind_mw(struct host *h, uint32_t rkey, struct cpu_list *out)
+void verbs_unbind_mw(struct host *h, const struct verbs_mw *mw, struct cpu_list *out)
 {
-	static const uint8_t unbound[1] = { MPT_WINDOW };
+	const uint8_t unbound[1] = { MPT_WINDOW | (mw->type == 1 ? MPT_TYPE_1 : 0) };
 
-	append_store(out, h->nic->mpt_pa + (uint64_t)(rkey >> 8) * MPT_SIZE + MPT_FLAGS, unbound, 1,
-		     OP_NONE);
+	append_store(out, h->nic->mpt_pa + (uint64_t)(mw->rkey >> 8) * MPT_SIZE + MPT_FLAGS,
+		     unbound, 1, OP_NONE);
 }
 
 void verbs_apply(struct host *h, const struct cpu_list *l)

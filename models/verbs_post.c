@@ -49,7 +49,8 @@ static const struct {
 	[WR_FLUSH] = { MLX5_OPCODE_FLUSH, OPC_KNOWN | OPC_RADDR | OPC_FLUSH },
 	[WR_ATOMIC_WRITE] = { MLX5_OPCODE_ATOMIC_WRITE, OPC_KNOWN | OPC_RADDR | OPC_INLINE },
 };
-#define FETH_GLOBAL 1u /* FLUSH: of a range, up to global visibility */
+#define FETH_GLOBAL 1u /* FLUSH: up to global visibility */
+#define FETH_SEL_SHIFT 4u
 
 uint64_t sge_bytes(const struct sge *sge, uint32_t n)
 {
@@ -135,7 +136,7 @@ static uint32_t control_imm(const struct send_wr *wr)
 	uint16_t kind = opcodes[wr->opcode].kind;
 
 	if (kind & OPC_FLUSH)
-		return FETH_GLOBAL;
+		return FETH_GLOBAL | (uint32_t)wr->flush_level << FETH_SEL_SHIFT;
 	return kind & OPC_IMM ? wr->imm : kind & OPC_INV ? wr->inv_key : 0;
 }
 

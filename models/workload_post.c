@@ -236,7 +236,7 @@ static bool unbind_windows(struct workload *w, struct host *h, uint32_t mr)
 			continue;
 		if (w->c->n_drop == DROP_KEYS - 2)
 			return false;
-		verbs_unbind_mw(h, s->mws[i].rkey, w->c->list);
+		verbs_unbind_mw(h, &s->mws[i], w->c->list);
 		w->c->drop_key[w->c->n_drop++] = s->mws[i].rkey;
 		s->mws[i].mr = TRACE_NONE;
 	}

@@ -37,6 +37,7 @@ static void begin(const char *type, const char *more, bool is_shared)
 	n_text = 0;
 	put("rnicsim-trace 1\nhost h0\nhost h1\n"
 	    "mr h0 src va=0x10000000 len=1MiB access=lw,rw,rr,ra fill=inc\n"
+	    "mr h0 back va=0x30000000 len=64KiB access=lw fill=zero\n"
 	    "mr h1 dst va=0x20000000 len=1MiB access=lw,rw,rr,ra fill=zero\n%s"
 	    "qp h0 q type=%s mtu=1024 psn=0xfffff0 timeout=8 retry=7 min_rnr=1 %s %s\n"
 	    "qp h1 q type=%s mtu=1024 psn=100 timeout=8 retry=7 min_rnr=1 %s %s %s\n",
@@ -63,7 +64,7 @@ static void traffic(const char *type, bool is_shared, unsigned id, const char *a
 	put("post h0.q id=%u op=RDMA_WRITE sge=src:0:20000 remote=dst:%u\n", id + 4, to + 65536);
 	if (strcmp(type, "RC") != 0)
 		return;
-	put("post h0.q id=%u op=RDMA_READ sge=src:262144:20000 remote=dst:%u\n"
+	put("post h0.q id=%u op=RDMA_READ sge=back:0:20000 remote=dst:%u\n"
 	    "post h0.q id=%u op=ATOMIC_FETCH_AND_ADD sge=src:524288:8 remote=dst:%u add=1\n"
 	    "post h1.q id=%u op=RDMA_WRITE sge=dst:0:9000 remote=src:786432 at=%s\n",
 	    id + 5, to + 65536, id + 6, to + 262144, id + 7, at);
@@ -85,7 +86,7 @@ static void expects(const char *type, const char *to_recv, unsigned id, unsigned
 	if (strcmp(type, "RC") == 0)
 		put("expect h0.q id=%u status=SUCCESS\nexpect h0.q id=%u status=SUCCESS\n"
 		    "expect h1.q id=%u status=SUCCESS\n"
-		    "expect mem h0 src:262144:20000 == h0 src:0:20000\n",
+		    "expect mem h0 back:0:20000 == h0 src:0:20000\n",
 		    id + 5, id + 6, id + 7);
 }
 

@@ -225,6 +225,8 @@ static void trace_post_mistakes_are_named(void)
 		{ "post h0.q0 id=1 op=SEND_WITH_IMM\n", L "op=SEND_WITH_IMM lacks imm=" },
 		{ "post h0.q0 id=1 op=SEND_WITH_IMM imm=0x100000000\n", L "imm=" },
 		{ "post h0.q0 id=1 op=SEND imm=1\n", L "key 'imm' has no meaning with op=SEND" },
+		{ "post h0.q0 id=1 op=RDMA_READ remote=dst:0 level=mr\n",
+		  L "key 'level' has no meaning with op=RDMA_READ" },
 		{ "post h0.q0 id=1 op=ATOMIC_CMP_AND_SWP remote=dst:0 compare=1\n",
 		  L "lacks swap=" },
 		{ "post h0.q0 id=1 op=ATOMIC_FETCH_AND_ADD remote=dst:0 swap=1 add=1\n",
@@ -304,6 +306,8 @@ static void trace_other_mistakes_are_named(void)
 {
 	static const struct mistake cases[] = {
 		{ "recv h1.x id=1\n", L "HOST.QP or HOST.SRQ 'h1.x': no QP 'x' on host h1" },
+		{ "modify h0.q0 state=RTR sq_psn=1\n", L "rq_psn= goes with state=RTR" },
+		{ "modify h0.q0 state=RTS sq_psn=0x1000000\n", L "sq_psn='0x1000000': must be" },
 		{ "recv h1.q0 id=1 op=SEND\n", L "unknown key 'op' of 'recv'" },
 		{ "mem h0 src:0\n", L "'mem' lacks its hex:BYTES or set:BYTE:LEN" },
 		{ "mem h0 src:65535 hex:0102\n",

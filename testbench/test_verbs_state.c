@@ -174,6 +174,47 @@ static void window_opens_what_is_bound_until_it_is_invalidated(void)
 		    "expect mem h1 dst:4097:100 == h0 src:1:100\n");
 }
 
+/* It is bound again while it is bound: with each bind comes another key, and the one before is void. */
+static void window_of_type_1_has_a_new_key_with_every_bind(void)
+{
+	run("pd h1 P1\nmw h1 w0 type=1 rkey=0x50ff\nmw h1 w1 type=1 rkey=0x6000\n" PAIR(
+		"q0", "") PAIR("q1", "") PAIR("q2", "") PAIR("q3", "pd=P1") PAIR("q4", "")
+		    PAIR("q5",
+			 "") "post h1.q0 id=1 op=BIND_MW mw=w0 bind=dst:0:100 access=rw\n"
+			     "post h0.q0 id=1 op=RDMA_WRITE sge=src:1:100 "
+			     "remote=va:0x20000000:rkey:0x5000 after=h1:1\n"
+			     "post h0.q1 id=2 op=RDMA_WRITE sge=src:1:50 "
+			     "remote=va:0x20000000:rkey:0x5000 after=1\n"
+			     "post h1.q1 id=2 op=BIND_MW mw=w0 bind=dst:4096:100 access=rw "
+			     "after=h0:2\n"
+			     "post h0.q0 id=3 op=RDMA_WRITE sge=src:1:100 "
+			     "remote=va:0x20001000:rkey:0x5001 after=h1:2\n"
+			     "post h0.q1 id=4 op=RDMA_WRITE sge=src:1:50 "
+			     "remote=va:0x20000000:rkey:0x5000 after=3\n"
+			     "post h0.q4 id=5 op=RDMA_WRITE sge=src:1:50 "
+			     "remote=va:0x20000000:rkey:0x5001 after=3\n"
+			     /* not invalidated; bound by QPs of its PD only; closed by a bind of nothing */
+			     "post h1.q2 id=3 op=LOCAL_INV inv=w0 after=h0:5\n"
+			     "post h1.q3 id=4 op=BIND_MW mw=w1 bind=dst:0:100 access=rw\n"
+			     "post h0.q0 id=6 op=RDMA_WRITE sge=src:1:100 "
+			     "remote=va:0x20001000:rkey:0x5001 after=h1:3\n"
+			     "post h1.q0 id=5 op=BIND_MW mw=w0 bind=dst:0:0 after=h0:6\n"
+			     "post h0.q0 id=7 op=RDMA_WRITE sge=src:1:100 "
+			     "remote=va:0x20001000:rkey:0x5002 after=h1:5\n"
+			     "expect h1.q0 id=1 status=SUCCESS\nexpect h0.q0 id=1 status=SUCCESS\n"
+			     "expect h0.q1 id=2 status=SUCCESS\nexpect h1.q1 id=2 status=SUCCESS\n"
+			     "expect h0.q0 id=3 status=SUCCESS\n"
+			     "expect h0.q1 id=4 status=REM_ACCESS_ERR\n"
+			     "expect h0.q4 id=5 status=REM_ACCESS_ERR\n"
+			     "expect h1.q2 id=3 status=MW_BIND_ERR\n"
+			     "expect h1.q3 id=4 status=MW_BIND_ERR\n"
+			     "expect h0.q0 id=6 status=SUCCESS\nexpect h1.q0 id=5 status=SUCCESS\n"
+			     "expect h0.q0 id=7 status=REM_ACCESS_ERR\n"
+			     "expect mem h1 dst:4096:100 == h0 src:1:100\n"
+			     "expect stat nic1.mpt_unit.binds == 3\n"
+			     "expect stat nic1.mpt_unit.invalidations == 0\n");
+}
+
 static void window_goes_with_its_region(void)
 {
 	run("mw h1 w0 rkey=0x5000\n" PAIR(
@@ -257,6 +298,33 @@ static void flush_and_atomic_write_need_their_rights(void)
 			     "expect mem h1 dst:16384:8 == h0 src:24:8\n");
 }
 
+/* The key counts, not the range; a read goes to memory behind the writes. */
+static void flush_of_a_region_looks_at_its_key_alone(void)
+{
+	run("mr h1 one va=0x30000000 len=64KiB access=lw,rw,fl rkey=0x900 fill=zero\n"
+	    "mr h1 nof va=0x40000000 len=64KiB access=lw,rw rkey=0xa00 fill=zero\n" PAIR(
+		    "q0", "") PAIR("q1", "") PAIR("q2", "") PAIR("q3", "")
+		    PAIR("q4",
+			 "access=rw") "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:4096 remote=one:0\n"
+				      "post h0.q0 id=2 op=FLUSH level=mr remote=one:0\n"
+				      "post h0.q0 id=3 op=FLUSH level=mr sge=src:0:4096 "
+				      "remote=va:0x5:rkey:0x900\n"
+				      "post h0.q1 id=4 op=FLUSH level=mr remote=nof:0\n"
+				      "post h0.q2 id=5 op=FLUSH level=mr remote=va:0x30000000:rkey:0x901\n"
+				      "post h0.q3 id=6 op=FLUSH level=range sge=src:0:64 "
+				      "remote=va:0x5:rkey:0x900\n"
+				      "post h0.q4 id=7 op=FLUSH level=mr remote=one:0\n"
+				      "expect h0.q0 id=1 status=SUCCESS\n"
+				      "expect h0.q0 id=2 status=SUCCESS\n"
+				      "expect h0.q0 id=3 status=SUCCESS\n"
+				      "expect h0.q1 id=4 status=REM_ACCESS_ERR\n"
+				      "expect h0.q2 id=5 status=REM_ACCESS_ERR\n"
+				      "expect h0.q3 id=6 status=REM_ACCESS_ERR\n"
+				      "expect h0.q4 id=7 status=REM_INV_REQ_ERR\n"
+				      "expect stat nic1.atomic.ops == 2\n"
+				      "expect mem h1 one:0:4096 == h0 src:0:4096\n");
+}
+
 /* ---- events ---- */
 
 static void program_that_waits_for_events_sees_every_completion(void)
@@ -300,10 +368,12 @@ CU_TestInfo test_verbs_state_tests[] = {
 	TEST(qp_reset_or_destroyed_completes_nothing_and_refuses_posts),
 	TEST(drained_send_queue_begins_nothing_until_rts),
 	TEST(window_opens_what_is_bound_until_it_is_invalidated),
+	TEST(window_of_type_1_has_a_new_key_with_every_bind),
 	TEST(window_goes_with_its_region),
 	TEST(late_duplicate_of_a_read_whose_window_is_gone_is_dropped),
 	TEST(send_with_invalidate_takes_the_key_before_it_completes),
 	TEST(flush_and_atomic_write_need_their_rights),
+	TEST(flush_of_a_region_looks_at_its_key_alone),
 	TEST(program_that_waits_for_events_sees_every_completion),
 	TEST(srq_below_the_limit_of_the_run_is_an_event),
 	CU_TEST_INFO_NULL,

@@ -62,6 +62,9 @@ enum wc_status {
 };
 extern const char *const wc_status_names[]; /* NULL-terminated */
 
+/* What a FLUSH is for: SEL of the FETH. */
+enum flush_level { FLUSH_RANGE, FLUSH_MR };
+
 #define NAME_MAX_LEN 63
 #define TRACE_NONE UINT32_MAX /* an index that is not there */
 #define MAX_SGE 32
@@ -191,6 +194,7 @@ struct trace_record {
 	uint32_t dest_host, dest_qp, dest_qpn, qkey; /* UD */
 	uint32_t bind_mr, bind_access, mw, newkey;   /* BIND_MW */
 	uint64_t bind_off, bind_len;                 /* offset in bind_mr */
+	uint32_t flush_level;                        /* enum flush_level */
 	uint64_t repeat;                             /* 1 = once */
 	uint32_t window;                             /* in flight at most, of 'repeat' */
 	uint64_t stride, rstride;

@@ -21,6 +21,7 @@ const char *const wr_opcode_names[] = { "RDMA_WRITE",
 					"FLUSH",
 					"ATOMIC_WRITE",
 					NULL };
+static const char *const level_names[] = { "range", "mr", NULL };
 static const char *const flag_names[] = { "signaled", "unsignaled", "solicited", "fence",
 					  "inline",   "more",       NULL };
 
@@ -254,7 +255,8 @@ enum {
 	P_BATCH,
 	P_STAMP,
 	P_POLL,
-	P_LAG
+	P_LAG,
+	P_LEVEL
 };
 #define BIT(x) (1u << (x))
 static const struct record_field post_fields[] = {
@@ -290,6 +292,7 @@ static const struct record_field post_fields[] = {
 	[P_STAMP] = RECORD_ROW_BOOL(T, is_stamped, "stamp", 0, 0),
 	[P_POLL] = RECORD_ROW_CALL("poll", call_poll, "must be MR:OFFSET", 0),
 	[P_LAG] = RECORD_ROW_NUMBER(T, lag, "lag", 0, 0, UINT8_MAX, 0),
+	[P_LEVEL] = RECORD_ROW_ENUM(T, flush_level, "level", level_names, FLUSH_RANGE, 0),
 };
 const struct record_kind trace_post_kind = { "post", post_fields, ARRAY_LEN(post_fields) };
 
@@ -315,7 +318,7 @@ static const struct {
 	[WR_ATOMIC_FETCH_AND_ADD] = { BIT(P_REMOTE) | BIT(P_ADD), LOCAL | BIT(P_RSTRIDE) },
 	[WR_LOCAL_INV] = { BIT(P_INV), 0 },
 	[WR_BIND_MW] = { BIT(P_MW) | BIT(P_BIND), BIT(P_NEWKEY) | BIT(P_ACCESS) },
-	[WR_FLUSH] = { BIT(P_REMOTE), LOCAL | BIT(P_RSTRIDE) },
+	[WR_FLUSH] = { BIT(P_REMOTE), LOCAL | BIT(P_RSTRIDE) | BIT(P_LEVEL) },
 	[WR_ATOMIC_WRITE] = { BIT(P_REMOTE), LOCAL | BIT(P_RSTRIDE) },
 };
 
