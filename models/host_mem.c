@@ -256,26 +256,40 @@ static void take_tlp(struct host_mem *h)
 }
 
 /*
- * What was ready first goes first; register writes before completions of the same cycle: posted may
- * pass. False when the port refused.
+ * Which of a register write and a completion that are both ready goes: nothing passes a posted write
+ * that was ready before it; one that was ready later may pass completions, in turn with them, so that
+ * a doorbell does not wait for all the data that the NIC asked for (PCI Express Base Specification,
+ * 2.4.1).
  */
+static bool reg_goes(const struct host_mem *h, const struct wait_tlp *r, const struct wait_cpl *c)
+{
+	if (!r || r->ready_cyc > h->b.cycle)
+		return false;
+	if (!c || c->ready_cyc > h->b.cycle || r->ready_cyc <= c->ready_cyc)
+		return true;
+	return !h->is_cpl_turn;
+}
+
+/* Send one. False when the port refused. */
 static bool send_down(struct host_mem *h)
 {
 	const struct wait_cpl *c = cpl_first(h);
 	const struct wait_tlp *r = ring_head(&h->reg);
-	bool is_reg = r && (!c || r->ready_cyc <= c->ready_cyc);
-	uint64_t ready = is_reg ? r->ready_cyc : c ? c->ready_cyc : CYCLE_NEVER;
+	bool is_reg = reg_goes(h, r, c);
+	uint64_t ready;
 	struct tlp t;
 
-	if (ready > h->b.cycle)
+	if (!is_reg && (!c || c->ready_cyc > h->b.cycle))
 		return true;
 	if (!chan_can_push(h->down)) {
 		chan_stall(h->down);
 		return false;
 	}
 	t = is_reg ? r->tlp : c->tlp;
-	t.ready_ps = domain_edge(h->b.dom, h->b.cycle + 1);
+	ready = is_reg ? r->ready_cyc : c->ready_cyc;
+	t.ready_ps = domain_edge(h->b.dom, ready + 1); /* if the link had been free */
 	tlp_push(h->down, &t);
+	h->is_cpl_turn = is_reg;
 	if (is_reg)
 		ring_drop(&h->reg);
 	else
@@ -346,6 +360,7 @@ static void host_mem_reset(struct block *b)
 	h->serve.head = h->serve.n = h->reg.head = h->reg.n = 0;
 	cpl_reset(h);
 	h->head_cyc = 0;
+	h->is_cpl_turn = false;
 	host_path_reset(h);
 	host_cpu_reset(h);
 	h->cpu_free_cyc = 0;

@@ -44,7 +44,7 @@ static const struct joint joints[] = {
 	{ "host_mem", "cpu_rsp", "workload", "cpu_rsp", 16 },
 	{ "workload", "mpt_cmd", "mpt_unit", "cmd", 4 },
 	{ "workload", "srq_cmd", "wqe_fetch", "srq_cmd", 4 },
-	{ "host_mem", "down", "pcie_link", "down_in", 16 },
+	{ "host_mem", "down", "pcie_link", "down_in", 2 },
 	{ "pcie_link", "up_out", "host_mem", "up", 16 },
 	{ "pcie_link", "mmio", "doorbell", "mmio", 16 },
 	{ "pcie_link", "down_cpl", "dma_engine", "cpl", 16 },

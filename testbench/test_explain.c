@@ -152,8 +152,11 @@ static void explain_pool_that_is_empty_is_the_critical_resource(void)
 static void explain_block_that_is_slow_is_the_critical_resource(void)
 {
 	CU_ASSERT(says(small, "--explain --set nic1.responder.clock=2MHz",
+		       "critical resource: nic1.responder (busy_ps)"));
+	CU_ASSERT(says(small, "--explain --set nic1.responder.clock=2MHz --set responder.checks=0",
 		       "critical resource: nic1.responder, at the end of the chain"));
-	CU_ASSERT(says(stream, "--explain --set dma_engine.width=1B",
+	CU_ASSERT(says(stream,
+		       "--explain --set dma_engine.width=1B --set dma_engine.cpl_buffer=128KiB",
 		       "critical resource: nic0.dma_engine, at the end of the chain"));
 	CU_ASSERT(says(stream, "--explain --set nic0.mtt.clock=2MHz",
 		       "critical resource: address translation of nic0.dma_engine"));

@@ -180,6 +180,30 @@ static void host_mem_register_writes_beyond_buffers_wait(void)
 	tb_host_end(&e);
 }
 
+/* Completions wait for the link: a doorbell takes its turn with them, and is not passed by later ones. */
+static void host_mem_register_write_passes_completions_that_wait(void)
+{
+	static struct tb_host e;
+	const uint8_t bytes[8] = { 1 };
+	uint32_t at = 0, behind = 0;
+
+	tb_host_start(&e,
+		      (const char *[]){ "host_mem.stall_out=random", "host_mem.read_latency=40ns",
+					"host_mem.mmio_latency=40ns", NULL });
+	for (uint16_t i = 0; i < 200; i++) /* half of what is ready can go */
+		tb_host_dma(&e, 1, TLP_MRD, e.region, NULL, 64, i, DMA_WQE, OP_NONE);
+	tb_host_cpu(&e, 100, CPU_MMIO, 0x1000, bytes, sizeof(bytes));
+	tb_run(&e.t);
+	while (at < e.down->n_received && ((const struct tlp *)tb_got(e.down, at))->kind != TLP_MWR)
+		at++;
+	CU_ASSERT_EQUAL(e.down->n_received, 201);
+	CU_ASSERT(e.down->cycle[at] >= 100 + 10 && e.down->cycle[at] < 100 + 10 + 20);
+	for (uint32_t i = at + 1; i < e.down->n_received; i++) /* ready before it, sent behind it */
+		behind += ((const struct tlp *)tb_got(e.down, i))->tag < 95;
+	CU_ASSERT(behind > 30);
+	tb_host_end(&e);
+}
+
 static void host_mem_poll_of_valid_cqe_answers_from_cache(void)
 {
 	struct tb_host e;
@@ -299,6 +323,7 @@ CU_TestInfo test_host_mem_tests[] = { TEST(host_mem_read_brings_bytes_after_late
 				      TEST(host_mem_copy_takes_bytes_in_program_order),
 				      TEST(host_mem_register_write_goes_down),
 				      TEST(host_mem_register_writes_beyond_buffers_wait),
+				      TEST(host_mem_register_write_passes_completions_that_wait),
 				      TEST(host_mem_poll_of_valid_cqe_answers_from_cache),
 				      TEST(host_mem_poll_waits_for_the_tick_after_the_write),
 				      TEST(host_mem_poll_ignores_the_other_owner),
