@@ -497,8 +497,8 @@ static void wqe_cache_with_sets_reads_again_what_a_set_displaced(void)
 	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
 		struct numbers half = run_readers_in_sets("requester.wqe_cache=64",
 							  "requester.wqe_sets=16", policies[i]);
-		struct numbers direct = run_readers_in_sets("requester.wqe_cache=256",
-							    "requester.wqe_sets=256", policies[i]);
+		struct numbers direct = run_readers_in_sets("requester.wqe_cache=128",
+							    "requester.wqe_sets=128", policies[i]);
 		struct numbers wide = run_readers_in_sets("requester.wqe_cache=1024",
 							  "requester.wqe_sets=64", policies[i]);
 
