@@ -50,6 +50,7 @@ struct end {
 	uint32_t
 		drain_at; /* before this post + 1 its send queue is drained for a while; 0 = never */
 	uint32_t kill_at; /* before this post + 1 the program puts it into Error */
+	uint32_t probe;   /* of a reborn connection: item + 1 with which its second life begins */
 	uint64_t tgt_va;  /* of the own tgt */
 	uint32_t ech_at;  /* next free place of the MR whose receives are sent on */
 	struct range pending[MAX_PENDING]; /* of READs and ATOMICs since the last fence */
@@ -63,6 +64,7 @@ struct end {
 
 struct conn {
 	uint32_t mtu, region;
+	bool is_reborn; /* both QPs are used, reset and brought up again before all that counts */
 	struct end end[2];
 };
 
@@ -203,6 +205,16 @@ bool gen_takes_recv(enum wr_opcode op);
 
 /* Some more of their records, or all that are left; id[host] is the last one given. */
 void gen_write_loose(struct gen *g, uint64_t *id, bool is_all);
+
+/*
+ * gen_states.c: some send queues are drained for a while, and a QP may be put into Error where one may
+ * end so anyway; connections with a life before that counts for nothing.
+ */
+void gen_choose_states(struct gen *g);
+void gen_choose_reborn(struct gen *g);
+void gen_write_junk(struct gen *g);
+void gen_write_former(struct gen *g, uint64_t *id);
+uint32_t gen_former_psn(uint32_t psn);
 
 /* Now and then: an SRQ's limit is set, a CQ is armed. */
 void gen_write_events(struct gen *g);

@@ -412,6 +412,8 @@ static void add_receives(struct gen *g)
 {
 	uint32_t n = g->n_items, earliest[MAX_CONN][2] = { { 0 } };
 
+	for (uint32_t i = 0; i < 2 * g->n_conn; i++)
+		earliest[i / 2][i % 2] = g->conn[i / 2].end[i % 2].probe;
 	for (uint32_t i = 0; i < n && g->n_items < MAX_ITEMS; i++) {
 		struct item *it = &g->item[i], *r = &g->item[g->n_items];
 		struct conn *c = &g->conn[it->conn];
@@ -420,6 +422,7 @@ static void add_receives(struct gen *g)
 		if (!gen_takes_recv(it->op))
 			continue;
 		*r = (struct item){ .conn = it->conn, .host = 1 - it->host, .is_recv = true };
+		r->wait_for = c->end[1 - it->host].probe;
 		r->before = *from + below(g, i - *from + 1);
 		*from = r->before;
 		if (it->has_echo) {
@@ -445,21 +448,6 @@ static void make_order(struct gen *g, uint32_t n_requests)
 	}
 }
 
-/* ---- states ---- */
-
-/* Some send queues are drained for a while; a QP may be put into Error where one may end so anyway. */
-static void choose_states(struct gen *g)
-{
-	for (uint32_t i = 0; i < 2 * g->n_conn; i++) {
-		struct end *e = &g->conn[i / 2].end[i % 2];
-
-		if (e->n_sends && one_in(g, 8))
-			e->drain_at = 1 + below(g, e->n_sends);
-		if (g->may_end && e->n_sends && one_in(g, 24))
-			e->kill_at = 1 + below(g, e->n_sends);
-	}
-}
-
 /* ---- the whole ---- */
 
 void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
@@ -478,6 +466,8 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	out->is_wrong = !want->is_clean && one_in(g, 6);
 	g->may_end = out->may_fail || out->is_wrong;
 	make_connections(g);
+	g->has_cq = one_in(g, 3);
+	gen_choose_reborn(g);
 	n = (want->is_clean ? 20 : 2) + below(g, 30);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t conn = below(g, g->n_conn), host = below(g, 4) == 0;
@@ -489,7 +479,7 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	}
 	if (out->is_wrong)
 		add_wrong(g, below(g, g->n_conn), below(g, 2));
-	choose_states(g);
+	gen_choose_states(g);
 	n = g->n_items;
 	add_receives(g);
 	make_order(g, n);

@@ -41,8 +41,8 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 
 	fprintf(g->f,
 		"qp h%u q%u type=RC peer=h%u.q%u psn=%u mtu=%u sq=%u rq=%u max_sge=%u inline=%u",
-		host, conn, 1 - host, conn, e->psn, c->mtu, e->sq, e->rq, e->max_sge,
-		e->max_inline);
+		host, conn, 1 - host, conn, c->is_reborn ? gen_former_psn(e->psn) : e->psn, c->mtu,
+		e->sq, e->rq, e->max_sge, e->max_inline);
 	if (g->out->may_fail && one_in(g, 3))
 		fprintf(g->f, " rnr_retry=%u", below(g, 3));
 	fprintf(g->f, " access=rw,rr,ra,fl rd_atomic=%u dest_rd_atomic=%u timeout=%u min_rnr=%u",
@@ -69,10 +69,9 @@ static void write_cq(struct gen *g, uint32_t host, uint32_t depth)
 
 static void write_setup(struct gen *g)
 {
-	bool has_cq = one_in(g, 3), is_v6 = one_in(g, 5);
+	bool has_cq = g->has_cq, is_v6 = one_in(g, 5);
 	uint32_t depth = 1 + gen_loose_depth(g);
 
-	g->has_cq = has_cq;
 	fprintf(g->f, "rnicsim-trace 1\n");
 	for (uint32_t h = 0; h < 2; h++)
 		fprintf(g->f, is_v6 ? "host h%u ip=fd00::%u\n" : "host h%u\n", h, h + 1);
@@ -92,6 +91,7 @@ static void write_setup(struct gen *g)
 		gen_write_mr(g, h, "tkt", 0, 8 * COUNTER_SLOTS, "lw", "zero");
 	}
 	gen_write_loose_mrs(g);
+	gen_write_junk(g);
 	for (uint32_t i = 0; i < g->n_windows; i++)
 		fprintf(g->f, "mw h%u w%u rkey=0x%x\n", g->window[i].host, i, g->window[i].key);
 	for (uint32_t i = 0; i < g->n_conn; i++)
@@ -277,6 +277,7 @@ static void write_stream(struct gen *g)
 {
 	uint64_t id[2] = { 0, 0 };
 
+	gen_write_former(g, id);
 	for (uint32_t i = 0; i < g->n_items; i++) {
 		struct item *it = &g->item[g->order[i]];
 
@@ -290,7 +291,7 @@ static void write_stream(struct gen *g)
 		}
 		fprintf(g->f, "recv h%u.q%u id=%" PRIu64, it->host, it->conn, it->id);
 		write_pieces(g, it);
-		if (one_in(g, 3))
+		if (it->wait_for || one_in(g, 3))
 			write_when(g, it, i, true);
 		fputc('\n', g->f);
 	}

@@ -129,8 +129,18 @@ static void store(struct ref_exec *x, const struct trace_record *r)
 		x->mr[r->mr].val[r->mem_off + i] = r->mem_bytes ? r->mem_bytes[i] : r->mem_byte;
 }
 
-static void modify(struct ref_qp *q, const struct trace_record *r)
+static void modify(struct ref_exec *x, struct ref_qp *q, const struct trace_record *r)
 {
+	if (r->state == QPS_RESET) {
+		for (uint32_t k = 0; k < q->n_sends; k++)
+			x->wr[q->sends[k]].is_former = true;
+		for (uint32_t k = 0; k < q->n_recvs; k++)
+			x->wr[q->recvs[k]].is_former = true;
+		q->n_sends = q->n_recvs = 0;
+		q->is_reborn = true;
+	}
+	if (r->state == QPS_RTS && r->psn != TRACE_NONE)
+		q->psn = r->psn;
 	q->is_killed |= r->state == QPS_ERR;
 	q->t_modify_ps = max_u64(q->t_modify_ps, r->at_ps + r->delay_ps);
 }
@@ -170,6 +180,7 @@ bool ref_open(struct ref_exec *x, const char *path, struct err *e)
 		const struct trace_qp *t = &x->trace->qps[i];
 
 		x->qp[i].peer = t->peer_qp;
+		x->qp[i].psn = t->psn;
 		x->qp[i].is_loose = t->type != QP_RC || t->srq != TRACE_NONE ||
 				    x->trace->qps[t->peer_qp].srq != TRACE_NONE;
 	}
@@ -180,7 +191,7 @@ bool ref_open(struct ref_exec *x, const char *path, struct err *e)
 		else if (r.kind == REC_MEM)
 			store(x, &r);
 		else if (r.kind == REC_MODIFY_QP)
-			modify(&x->qp[r.qp], &r);
+			modify(x, &x->qp[r.qp], &r);
 		trace_record_release(&r);
 	}
 	match(x);
@@ -457,7 +468,7 @@ void ref_run(struct ref_exec *x)
 	for (uint32_t i = 0; i < x->n_wr; i++) {
 		const struct ref_wr *w = &x->wr[i];
 
-		if (w->r.kind != REC_POST || w->is_loose)
+		if (w->r.kind != REC_POST || w->is_loose || w->is_former)
 			continue;
 		if (w->is_sure)
 			ref_execute(x, x->mr, w);

@@ -32,6 +32,7 @@ struct ref_wr {
 	bool has_row, is_error; /* how the run says it ended */
 	uint8_t status;
 	bool is_loose;
+	bool is_former;          /* of a life of its QP that a reset ended: it counts for nothing */
 	uint64_t t_post, t_poll; /* of its row */
 	uint32_t from;           /* receive: index + 1 of the request that consumes it */
 };
@@ -41,6 +42,8 @@ struct ref_qp {
 	uint32_t n_sends, n_recvs;
 	uint32_t peer;
 	uint32_t n_sure;      /* sends that were executed for certain */
+	bool is_reborn;       /* it was reset, and brought up again ... */
+	uint32_t psn;         /* ... with this first PSN; without it, that of the set-up */
 	bool is_killed;       /* the program puts it into Error */
 	uint64_t t_modify_ps; /* the program's last change of its state, at the earliest */
 	bool is_loose;

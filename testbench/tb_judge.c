@@ -86,7 +86,7 @@ void tb_case_close(struct tb_case *c)
 const char *tb_case_refer(struct tb_case *c)
 {
 	/* what is judged by other rules than equality */
-	static const char *const apart[] = { "cnt0", "tkt0", "ltg0", "llo0", "lrv0" };
+	static const char *const apart[] = { "cnt0", "tkt0", "ltg0", "llo0", "lrv0", "jnk0" };
 
 	if (!ref_outcome(&c->ref, c->watch.rows, c->watch.n_rows))
 		return "a row of a request that is not in the trace";
@@ -145,6 +145,17 @@ static const char *judge_run(const struct tb_case *c)
 
 /* ---- rows ---- */
 
+/* The request of a row is of a former life of its QP. */
+static bool is_former(const struct tb_case *c, const struct op_row *row)
+{
+	const struct ref_qp *q = &c->ref.qp[row->qp];
+
+	for (uint32_t i = 0; q->is_reborn && i < c->ref.n_wr; i++)
+		if (c->ref.wr[i].r.host == row->host && c->ref.wr[i].r.id == row->id)
+			return c->ref.wr[i].is_former;
+	return false;
+}
+
 /* The work requests of a queue have one row each, in order; receives that nothing came for have
  * none. */
 static const char *judge_queue(const struct tb_case *c, const uint32_t *wr, uint32_t n, uint32_t qp,
@@ -156,7 +167,7 @@ static const char *judge_queue(const struct tb_case *c, const uint32_t *wr, uint
 		const struct op_row *row = &c->watch.rows[i];
 		const struct ref_wr *w = k < n ? &c->ref.wr[wr[k]] : NULL;
 
-		if (row->qp != qp || row->is_recv != is_recv)
+		if (row->qp != qp || row->is_recv != is_recv || is_former(c, row))
 			continue;
 		if (!w || w->r.id != row->id || w->rep != row->rep)
 			return judge_wrong("%s: completion of %" PRIu64 " where %" PRIu64
@@ -277,17 +288,47 @@ static bool is_right_send(const struct tb_cqe *e, const struct ref_wr *w)
 	       (e->is_error || w->r.opcode != WR_RDMA_READ || e->byte_cnt == w->len);
 }
 
+static bool is_of_queue(const struct tb_cqe *e, uint32_t qp, bool is_recv)
+{
+	return e->qp == qp && e->is_recv == is_recv;
+}
+
+/* CQEs of a former life that the program passed over or took: they come first, one a request of it at most. */
+static uint32_t former_cqes(const struct tb_case *c, const uint32_t *wr, uint32_t n, uint32_t qp,
+			    bool is_recv)
+{
+	uint32_t n_cqes = 0, n_due = 0, n_former = 0;
+
+	if (!c->ref.qp[qp].is_reborn)
+		return 0;
+	for (uint32_t i = 0; i < c->watch.n_cqes; i++)
+		n_cqes += is_of_queue(&c->watch.cqes[i], qp, is_recv);
+	for (uint32_t k = 0; k < n; k++) {
+		const struct ref_wr *w = &c->ref.wr[wr[k]];
+
+		n_due += is_recv ? w->has_row : w->is_signaled || w->is_error;
+	}
+	for (uint32_t i = 0; i < c->ref.n_wr; i++)
+		n_former += c->ref.wr[i].is_former && c->ref.wr[i].qp == qp &&
+			    (c->ref.wr[i].r.kind == REC_RECV) == is_recv;
+	return n_cqes > n_due && n_cqes - n_due <= n_former ? n_cqes - n_due : 0;
+}
+
 /* A queue's CQEs: one for each work request that is signaled or failed, in order. */
 static const char *judge_cqes(const struct tb_case *c, const uint32_t *wr, uint32_t n, uint32_t qp,
 			      bool is_recv)
 {
-	uint32_t k = 0;
+	uint32_t n_former = former_cqes(c, wr, n, qp, is_recv), k = 0;
 
 	for (uint32_t i = 0; i < c->watch.n_cqes; i++) {
 		const struct tb_cqe *e = &c->watch.cqes[i];
 
-		if (e->qp != qp || e->is_recv != is_recv)
+		if (!is_of_queue(e, qp, is_recv))
 			continue;
+		if (n_former) {
+			n_former--;
+			continue;
+		}
 		while (k < n && !is_recv && !c->ref.wr[wr[k]].is_signaled &&
 		       !c->ref.wr[wr[k]].is_error)
 			k++;

@@ -51,7 +51,8 @@ static void take_completion(void *arg, const struct tb_cqe *e)
 	const struct ref_qp *q = e->qp == TRACE_NONE ? NULL : &s->c->ref.qp[e->qp];
 	uint32_t *k;
 
-	if (!q || q->is_loose)
+	if (!q || q->is_loose ||
+	    q->is_reborn) /* of which life a completion is only the end tells */
 		return;
 	if (e->is_recv) {
 		k = &s->next_recv[e->qp];

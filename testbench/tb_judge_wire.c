@@ -192,7 +192,7 @@ static const char *judge_start(const struct wire_judge *j, const struct way *w,
 
 static const char *judge_request(struct wire_judge *j, struct way *w, const struct wire_packet *p)
 {
-	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK, k, n, at, n_psn = 1, most;
+	uint32_t psn = (p->bth.psn - w->q->psn) & PSN_MASK, k, n, at, n_psn = 1, most;
 	const struct ref_wr *r;
 	const char *what;
 
@@ -264,7 +264,10 @@ static const char *judge_ack(const struct wire_judge *j, const struct way *w,
 
 	if (upto > w->n_came)
 		return bad(w, p, "packets acknowledged", upto, w->n_came);
-	if (p->aeth.msn != due)
+	/* a READ that fails while it is answered has been counted (C9-148) */
+	if (p->aeth.msn != due &&
+	    !(kind == AETH_NAK && code && psn < total(w) && p->aeth.msn == due + 1 &&
+	      request(j, w, request_at(w, psn))->r.opcode == WR_RDMA_READ))
 		return bad(w, p, "MSN", p->aeth.msn, due);
 	if (kind == AETH_ACK && code != AETH_NO_CREDITS &&
 	    aeth_credits(code) > receives_left(j, w, due, ps))
@@ -307,7 +310,7 @@ static const char *judge_response(const struct wire_judge *j, struct way *w,
 
 static void request_came(const struct wire_judge *j, struct way *w, const struct wire_packet *p)
 {
-	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK, n = 1;
+	uint32_t psn = (p->bth.psn - w->q->psn) & PSN_MASK, n = 1;
 	const struct ref_wr *r;
 
 	if (psn >= total(w))
@@ -351,7 +354,7 @@ static void note_oldest(const struct wire_judge *j, struct way *w, uint32_t upto
 static void answer_came(const struct wire_judge *j, struct way *w, const struct wire_packet *p,
 			uint64_t ps)
 {
-	uint32_t psn = (p->bth.psn - w->t->psn) & PSN_MASK;
+	uint32_t psn = (p->bth.psn - w->q->psn) & PSN_MASK;
 	bool is_ack = (p->bth.opcode & 0x1f) == IB_ACKNOWLEDGE;
 	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK, upto;
 
@@ -379,6 +382,15 @@ static uint32_t sender(const struct wire_judge *j, uint32_t h, uint32_t dest, ui
 	return TRACE_NONE;
 }
 
+/* Of a life that a reset ended: its PSNs lie far behind, those of the answers too. */
+static bool is_former(const struct wire_judge *j, uint32_t qp, const struct wire_packet *p)
+{
+	const struct way *w = &j->way[p->info->is_response ? j->way[qp].q->peer : qp];
+
+	return w->q->is_reborn && ((p->bth.psn - w->q->psn) & PSN_MASK) >= 1u << 22 &&
+	       ((p->bth.psn - w->q->psn) & PSN_MASK) != PSN_MASK;
+}
+
 static const char *judge_packet(struct wire_judge *j, const struct tb_run_packet *k)
 {
 	const struct system *s = j->c->run.r.system;
@@ -390,9 +402,11 @@ static const char *judge_packet(struct wire_judge *j, const struct tb_run_packet
 	qp = sender(j, from, p.bth.destqp, p.deth.srcqp);
 	if (qp == TRACE_NONE)
 		return judge_wrong("a packet to QP %u", p.bth.destqp);
+	if (is_former(j, qp, &p))
+		return NULL;
 	if (p.info->is_response) {
 		struct way *w = &j->way[j->way[qp].q->peer];
-		uint32_t psn = (p.bth.psn - w->t->psn) & PSN_MASK;
+		uint32_t psn = (p.bth.psn - w->q->psn) & PSN_MASK;
 
 		if (!k->is_tx) {
 			answer_came(j, w, &p, k->ps);
