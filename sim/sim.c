@@ -21,13 +21,15 @@ void sim_destroy(struct sim *s)
 	for (uint32_t i = 0; i < s->n_blocks; i++)
 		if (s->blocks[i]->cls->destroy)
 			s->blocks[i]->cls->destroy(s->blocks[i]);
-	for (uint32_t i = 0; i < s->n_domains; i++)
+	for (uint32_t i = 0; i < s->n_domains; i++) {
+		free(s->domains[i]->soon);
+		free(s->domains[i]->other);
 		free(s->domains[i]);
+	}
 	arena_destroy(&s->arena);
 	free(s->blocks);
 	free(s->chans);
 	free(s->pools);
-	free(s->scratch);
 	*s = (struct sim){ 0 };
 }
 
@@ -65,7 +67,9 @@ struct domain *sim_domain(struct sim *s, uint64_t hz)
 	d->period_den = hz / g;
 	d->period_q = d->period_num / d->period_den;
 	d->period_r = d->period_num % d->period_den;
-	d->next_cyc = CYCLE_NEVER;
+	d->inv_num = UINT64_MAX / d->period_num;
+	d->inv_den = UINT64_MAX / d->period_den;
+	d->next_cyc = d->soon_cyc = CYCLE_NEVER;
 	d->next_ps = TIME_NEVER;
 	d->sim = s;
 	return s->domains[s->n_domains++] = d;
@@ -81,32 +85,38 @@ static struct domain *earliest(const struct sim *s)
 	return d;
 }
 
+/* The time stamp 'next_ps' comes, nothing of the one before is left: does it run? */
+static enum sim_end next_time(struct sim *s, uint64_t next_ps)
+{
+	if (s->observer)
+		s->observer->time_done(s->observer, s->now_ps);
+	if (s->stop)
+		return SIM_END_STOPPED;
+	if (next_ps == TIME_NEVER)
+		return SIM_END_IDLE;
+	return next_ps > s->until_ps ? SIM_END_UNTIL : SIM_END_RUNNING;
+}
+
 enum sim_end sim_run(struct sim *s)
 {
 	uint64_t report_at = s->steps + PROGRESS_STEPS;
 	enum sim_end end = SIM_END_RUNNING;
 
 	SIM_CHECK(s->n_domains > 0, NULL);
-	if (s->order != ORDER_FORWARD)
-		s->scratch = x_realloc(s->scratch, s->n_blocks * sizeof(*s->scratch));
+	for (uint32_t i = 0; i < s->n_domains; i++)
+		domain_reserve(s->domains[i], s->n_blocks);
 	while (end == SIM_END_RUNNING) {
 		struct domain *d = earliest(s);
 
-		if (d->next_ps > s->now_ps && s->observer)
-			s->observer->time_done(s->observer, s->now_ps);
-		if (d->next_ps > s->now_ps && s->stop) {
-			end = SIM_END_STOPPED;
-		} else if (d->next_ps == TIME_NEVER) {
-			end = SIM_END_IDLE;
-		} else if (d->next_ps > s->until_ps) {
-			end = SIM_END_UNTIL;
-		} else {
-			s->now_ps = d->next_ps;
-			domain_run_edge(d);
-			if (s->progress && s->steps >= report_at) {
-				s->progress(s, s->progress_arg);
-				report_at = s->steps + PROGRESS_STEPS;
-			}
+		if (d->next_ps > s->now_ps)
+			end = next_time(s, d->next_ps);
+		if (end != SIM_END_RUNNING)
+			break;
+		s->now_ps = d->next_ps;
+		domain_run_edge(d);
+		if (s->progress && s->steps >= report_at) {
+			s->progress(s, s->progress_arg);
+			report_at = s->steps + PROGRESS_STEPS;
 		}
 	}
 	return end;

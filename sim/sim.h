@@ -24,12 +24,17 @@ extern "C" {
 struct domain {
 	uint64_t hz;
 	uint64_t period_q, period_r,
-		period_den;  /* period = q + r/den ps, r < den, in lowest terms */
-	uint64_t period_num; /* = q den + r */
+		period_den;        /* period = q + r/den ps, r < den, in lowest terms */
+	uint64_t period_num;       /* = q den + r */
+	uint64_t inv_num, inv_den; /* floor((2^64 - 1) / period_num), / period_den */
 	uint64_t next_cyc,
 		next_ps; /* earliest pending wake-up; CYCLE_NEVER, TIME_NEVER when none */
 	uint64_t page;   /* page of cycles that the near wheel holds */
 	struct sim *sim;
+	/* the blocks that wake at soon_cyc, the cycle behind the edge run last: most do, and stay */
+	uint64_t soon_cyc;
+	struct block **soon, **other; /* the arrays take turns, one being run */
+	uint32_t n_soon, room;
 	uint64_t near_used[WHEEL_SLOTS / 64], far_used[WHEEL_PAGES / 64];
 	struct block *near[WHEEL_SLOTS]; /* circular lists */
 	struct block *far[WHEEL_PAGES];
@@ -75,8 +80,7 @@ struct sim {
 	uint32_t n_pools, cap_pools;
 	struct domain *domains[SIM_MAX_DOMAINS];
 	uint32_t n_domains;
-	struct arena arena;     /* all that lives as long as the net-list */
-	struct block **scratch; /* blocks of one edge, when the order is not forward */
+	struct arena arena; /* all that lives as long as the net-list */
 	struct rng order_rng;
 	bool stop;
 };
@@ -129,7 +133,8 @@ static inline uint64_t block_cycle_at(const struct block *b, uint64_t ps)
 /* Cycles of the clock of 'b' that cover 'ps' picoseconds (rounded up). */
 uint64_t block_cycles_of_ps(const struct block *b, uint64_t ps);
 
-/* Step every block of the edge d->next_cyc. Only sim_run calls it. */
+/* Make room for 'n' blocks; step every block of the edge d->next_cyc. Only sim_run calls them. */
+void domain_reserve(struct domain *d, uint32_t n);
 void domain_run_edge(struct domain *d);
 
 #ifdef __cplusplus

@@ -2,11 +2,12 @@
 /*
  * wheel.c - one clock domain: exact edges, and the timing wheel of its sleeping blocks
  *
- * A block has at most one pending wake-up, its earliest, so the queue is the blocks themselves, linked
- * into circular lists: a near wheel with a slot for each cycle of the current page, a far wheel with a
- * slot for each page, and a sorted list beyond it. Where a block hangs follows from its wake-up cycle and
- * the current page, so waking is unlink and link: no allocation, no comparison of events, and a cost that
- * does not grow with the number of blocks pending.
+ * A block has at most one pending wake-up, its earliest. Most wake at the next cycle: they stand in an
+ * array, and as nothing is earlier none is ever taken off. For the others the queue is the blocks
+ * themselves, linked into circular lists: a near wheel with a slot for each cycle of the current page,
+ * a far wheel with a slot for each page, and a sorted list beyond it. Where a block hangs follows from its
+ * wake-up cycle and the current page, so waking is unlink and link: no allocation, no comparison of
+ * events, and a cost that does not grow with the number of blocks pending.
  */
 #include <stdlib.h>
 
@@ -16,6 +17,14 @@ __extension__ typedef unsigned __int128 u128;
 
 /* ---- time ---- */
 
+/* floor(a / b), where 'inv' = floor((2^64 - 1) / b): a product, which is one too small at most. */
+static inline uint64_t divide(uint64_t a, uint64_t b, uint64_t inv)
+{
+	uint64_t q = (uint64_t)((u128)a * inv >> 64);
+
+	return q + (a - q * b >= b);
+}
+
 /* edge = floor(cyc x num / den); in 64 bits for as long as the remainder's product fits. */
 __attribute__((noinline)) uint64_t domain_edge_slow(const struct domain *d, uint64_t cyc)
 {
@@ -23,17 +32,18 @@ __attribute__((noinline)) uint64_t domain_edge_slow(const struct domain *d, uint
 
 	if (__builtin_mul_overflow(cyc, d->period_r, &part))
 		return cyc * d->period_q + (uint64_t)((u128)cyc * d->period_r / d->period_den);
-	return cyc * d->period_q + part / d->period_den;
+	return cyc * d->period_q + divide(part, d->period_den, d->inv_den);
 }
 
 /* The least k with floor(k x num / den) >= ps, which is ceil(ps x den / num). */
 uint64_t domain_cycle_at(const struct domain *d, uint64_t ps)
 {
-	uint64_t part;
+	uint64_t part, cyc;
 
 	if (__builtin_mul_overflow(ps, d->period_den, &part))
 		return (uint64_t)(((u128)ps * d->period_den + d->period_num - 1) / d->period_num);
-	return part / d->period_num + (part % d->period_num != 0);
+	cyc = divide(part, d->period_num, d->inv_num);
+	return cyc + (cyc * d->period_num != part);
 }
 
 uint64_t block_cycles_of_ps(const struct block *b, uint64_t ps)
@@ -152,24 +162,30 @@ static __attribute__((noinline)) void move_wake(struct domain *d, struct block *
 	if (b->wake_cyc != CYCLE_NEVER)
 		wheel_unlink(d, b);
 	b->wake_cyc = cyc;
-	wheel_link(d, b);
+	if (cyc == d->soon_cyc)
+		d->soon[d->n_soon++] = b;
+	else
+		wheel_link(d, b);
 	if (cyc < d->next_cyc)
 		next_is(d, cyc);
 }
 
-/* A block that sleeps wakes on this page of cycles most of the time: that needs no call. */
 void block_wake(struct block *b, uint64_t cyc)
 {
 	struct domain *d = b->dom;
 
 	if (b->wake_cyc <= cyc)
 		return;
-	if (b->wake_cyc != CYCLE_NEVER || cyc >> WHEEL_BITS != d->page) {
+	/* a block that sleeps wakes at the next cycle, or on this page, most of the time */
+	if (b->wake_cyc != CYCLE_NEVER || (cyc != d->soon_cyc && cyc >> WHEEL_BITS != d->page)) {
 		move_wake(d, b, cyc);
 		return;
 	}
 	b->wake_cyc = cyc;
-	slot_append(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1), b);
+	if (cyc == d->soon_cyc)
+		d->soon[d->n_soon++] = b;
+	else
+		slot_append(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1), b);
 	if (cyc < d->next_cyc)
 		next_is(d, cyc);
 }
@@ -213,8 +229,13 @@ static uint64_t far_next(const struct domain *d)
 
 static void find_next(struct domain *d, uint64_t after)
 {
-	uint32_t s = bit_next(d->near_used, WHEEL_SLOTS, (uint32_t)(after & (WHEEL_SLOTS - 1)) + 1);
+	uint32_t s;
 
+	if (d->n_soon) {
+		next_is(d, d->soon_cyc);
+		return;
+	}
+	s = bit_next(d->near_used, WHEEL_SLOTS, (uint32_t)(after & (WHEEL_SLOTS - 1)) + 1);
 	next_is(d, s < WHEEL_SLOTS ? (d->page << WHEEL_BITS) + s : far_next(d));
 }
 
@@ -274,23 +295,6 @@ static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
 	}
 }
 
-/*
- * As the list says, which is the order in which the blocks were woken. A block on it wants to run now, so no
- * wake-up for later takes it off: the list stays as it is while it is walked.
- */
-static void run_forward(struct sim *s, struct block *list, uint64_t cyc)
-{
-	struct block *last = list->prev, *b, *next = list;
-
-	do {
-		b = next;
-		next = b->next;
-		__builtin_prefetch(next, 1);
-		s->steps++;
-		step_block(s, b, cyc);
-	} while (b != last);
-}
-
 static int by_index_descending(const void *a, const void *b)
 {
 	const struct block *x = *(struct block *const *)a, *y = *(struct block *const *)b;
@@ -298,39 +302,49 @@ static int by_index_descending(const void *a, const void *b)
 	return x->index < y->index ? 1 : -1;
 }
 
-static void __attribute__((noinline)) run_ordered(struct sim *s, struct block *list, uint64_t cyc)
+/* Another order than that in which the blocks were woken. */
+static void __attribute__((noinline)) reorder(struct sim *s, struct block **run, uint32_t n)
 {
-	struct block *b = list;
-	uint32_t n = 0;
-
-	do {
-		s->scratch[n++] = b;
-		b = b->next;
-	} while (b != list);
-	qsort(s->scratch, n, sizeof(*s->scratch), by_index_descending);
+	qsort(run, n, sizeof(struct block *), by_index_descending);
 	for (uint32_t i = n; s->order == ORDER_SHUFFLED && i > 1; i--) {
 		uint32_t j = (uint32_t)rng_below(&s->order_rng, i);
+		struct block *b = run[j];
 
-		b = s->scratch[j];
-		s->scratch[j] = s->scratch[i - 1];
-		s->scratch[i - 1] = b;
+		run[j] = run[i - 1];
+		run[i - 1] = b;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		step_block(s, s->scratch[i], cyc);
-	s->steps += n;
+}
+
+void domain_reserve(struct domain *d, uint32_t n)
+{
+	if (n <= d->room)
+		return;
+	d->soon = x_realloc(d->soon, n * sizeof(struct block *));
+	d->other = x_realloc(d->other, n * sizeof(struct block *));
+	d->room = n;
 }
 
 void domain_run_edge(struct domain *d)
 {
 	uint64_t cyc = d->next_cyc;
-	struct block *list;
+	struct block **run = d->soon, *b;
+	uint32_t n = d->n_soon, slot = cyc & (WHEEL_SLOTS - 1);
+	struct sim *s = d->sim;
 
 	if (cyc >> WHEEL_BITS != d->page)
 		turn_page(d, cyc >> WHEEL_BITS);
-	list = slot_take(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1));
-	if (d->sim->order == ORDER_FORWARD)
-		run_forward(d->sim, list, cyc);
-	else
-		run_ordered(d->sim, list, cyc);
+	while ((b = d->near[slot])) {
+		slot_remove(d->near, d->near_used, slot, b);
+		run[n++] = b;
+	}
+	d->soon = d->other;
+	d->other = run;
+	d->n_soon = 0;
+	d->soon_cyc = cyc + 1;
+	if (s->order != ORDER_FORWARD)
+		reorder(s, run, n);
+	s->steps += n;
+	for (uint32_t i = 0; i < n; i++)
+		step_block(s, run[i], cyc);
 	find_next(d, cyc);
 }
