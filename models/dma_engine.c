@@ -188,6 +188,7 @@ static uint64_t take_cpl(struct dma_engine *d)
 	SIM_CHECK(tag->ctx != DMA_CTX_NONE && t->len <= tag->left, d);
 	tag->left -= t->len;
 	d->cpl_room += t->len;
+	d->has_changed = true;
 	d->cpl_free_cyc = d->b.cycle + ceil_div(t->len, d->width);
 	if (tag->left == 0) {
 		d->ctx[tag->ctx].tags--;
@@ -284,17 +285,24 @@ static uint64_t dma_engine_step(struct block *b)
 {
 	struct dma_engine *d = (struct dma_engine *)b;
 	uint64_t next = take_cpl(d);
-	bool is_tlp_free, is_xlate_free;
+	bool is_xlate_free;
 
 	next = min_u64(next, finish_handed(d));
 	dma_take_xlate_rsp(d);
-	is_tlp_free = dma_send_next(d);
+	/* what the queues wait for changes by what the block does, or ends at a known cycle */
+	if (d->has_changed || d->is_refused || d->due_cyc <= b->cycle) {
+		d->has_changed = true;
+		dma_send_next(d);
+	}
 	is_xlate_free = dma_ask(d);
 	next = min_u64(next, answer(d));
-	next = min_u64(next, grant(d));
+	if (b->in_pending & d->req_bits)
+		next = min_u64(next, grant(d));
 	if (is_xlate_free && dma_wants_page(d))
 		next = b->cycle + 1;
-	return min_u64(next, dma_queues_next(d, is_tlp_free));
+	if (d->has_changed)
+		dma_queues_note(d);
+	return min_u64(next, d->due_cyc);
 }
 
 static void dma_engine_build(struct block *b)
@@ -318,6 +326,7 @@ static void dma_engine_reset(struct block *b)
 	struct dma_engine *d = (struct dma_engine *)b;
 
 	dma_queues_reset(d);
+	dma_xlate_reset(d);
 	for (uint32_t k = 0; k < DMA_CLIENTS; k++) {
 		d->free[k].head = d->done[k].head = DMA_CTX_NONE;
 		for (uint32_t i = 0; i < d->per_client; i++)
@@ -329,7 +338,7 @@ static void dma_engine_reset(struct block *b)
 	}
 	d->n_free_tags = d->tags;
 	d->cpl_room = d->cpl_buffer;
-	d->first_lacking = d->to_answer = 0;
+	d->to_answer = 0;
 	d->last_client = DMA_CLIENTS - 1;
 	d->cpl_free_cyc = d->over_ps = 0;
 	d->handed.head = DMA_CTX_NONE;

@@ -83,8 +83,12 @@ struct dma_engine {
 	struct dma_queue queue[DMA_QUEUES];
 	uint32_t used; /* bit q: queue[q] is not empty */
 	uint32_t grants[DMA_GROUPS];
-	uint32_t *ring; /* translated requests by order & ring_mask, as long as they are queued */
-	uint32_t ring_mask;
+	bool has_changed;   /* what the queues wait for, in this step */
+	bool is_refused;    /* by the port to the link */
+	uint64_t due_cyc;   /* when the queues must be looked at, if nothing changes before */
+	uint32_t *ring;     /* translated requests by order & ring_mask, as long as they are queued */
+	uint64_t *unasked;  /* bits of the ring: a page of this request may be asked for */
+	uint32_t ring_mask, n_unasked;
 	uint32_t
 		first_lacking; /* order of the oldest translated request whose pages are not all known */
 	struct dma_list free[DMA_CLIENTS], done[DMA_CLIENTS];
@@ -131,14 +135,11 @@ void dma_finish_if_over(struct dma_engine *d, uint32_t i);
 /* Request 'i' is granted: put it into its queue. */
 void dma_enqueue(struct dma_engine *d, uint32_t i, uint32_t group);
 
-/* Drop what has failed and send one train, the queues taking turns. False when the port refused. */
-bool dma_send_next(struct dma_engine *d);
+/* Drop what has failed and send one train, the queues taking turns. */
+void dma_send_next(struct dma_engine *d);
 
-/*
- * Note what each queue waits for from now on, and return when to look at the queues again;
- * 'is_tlp_free' is what dma_send_next() said.
- */
-uint64_t dma_queues_next(struct dma_engine *d, bool is_tlp_free);
+/* Note what each queue waits for from now on, and when to look at the queues again. */
+void dma_queues_note(struct dma_engine *d);
 
 void dma_queues_reset(struct dma_engine *d);
 
@@ -151,6 +152,7 @@ static inline bool dma_lacks_pages(const struct dma_ctx *c)
 }
 
 void dma_xlate_build(struct dma_engine *d);
+void dma_xlate_reset(struct dma_engine *d);
 
 /* Take an answer of the translation. */
 void dma_take_xlate_rsp(struct dma_engine *d);
@@ -163,5 +165,8 @@ bool dma_wants_page(const struct dma_engine *d);
 
 /* Request 'i' was put into a translated queue. */
 void dma_xlate_add(struct dma_engine *d, uint32_t i);
+
+/* Of the translated request 'c' a piece was sent, or it left its queue. */
+void dma_xlate_note(struct dma_engine *d, const struct dma_ctx *c);
 
 #endif

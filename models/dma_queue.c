@@ -78,28 +78,29 @@ static bool can_send(const struct dma_engine *d, uint32_t q)
 	return at <= d->b.cycle;
 }
 
-uint64_t dma_queues_next(struct dma_engine *d, bool is_tlp_free)
+void dma_queues_note(struct dma_engine *d)
 {
-	uint64_t next = CYCLE_NEVER, now = d->b.cycle;
+	uint64_t now = d->b.cycle;
 
+	d->due_cyc = CYCLE_NEVER;
+	d->has_changed = false;
 	for (uint32_t left = d->used; left; left &= left - 1) {
 		uint32_t q = (uint32_t)__builtin_ctz(left);
 		struct dma_queue *queue = &d->queue[q];
 		uint64_t at;
 		enum dma_wait cause = cause_of(d, q, &at);
 
-		if (at <= now && !is_tlp_free)
+		if (at <= now && d->is_refused)
 			cause = WAIT_LINK; /* its credit wakes the block */
 		else if (at != CYCLE_NEVER)
-			next = min_u64(next, max_u64(at, now + 1));
+			d->due_cyc = min_u64(d->due_cyc, max_u64(at, now + 1));
 		else if (has_failed(d, q))
-			next = now + 1;
+			d->due_cyc = now + 1;
 		if (queue->cause != cause) {
 			charge(d, queue);
 			queue->cause = (uint8_t)cause;
 		}
 	}
-	return next;
 }
 
 /* ---- in and out ---- */
@@ -121,6 +122,7 @@ void dma_enqueue(struct dma_engine *d, uint32_t i, uint32_t group)
 	dma_list_put(d, &queue->list, i);
 	d->used |= 1u << q;
 	d->queued[c->client][group]++;
+	d->has_changed = true;
 	*(group == DMA_PHYS ? &d->in_phys : &d->in_virt) += 1;
 }
 
@@ -135,6 +137,8 @@ static void leave_queue(struct dma_engine *d, uint32_t q)
 	*(group == DMA_PHYS ? &d->in_phys : &d->in_virt) -= 1;
 	if (d->queue[q].list.head == DMA_CTX_NONE)
 		d->used &= ~(1u << q);
+	if (group == DMA_VIRT)
+		dma_xlate_note(d, c);
 	dma_finish_if_over(d, i);
 }
 
@@ -230,6 +234,8 @@ static void send(struct dma_engine *d, uint32_t q)
 	d->last_group = DMA_QUEUE_GROUP(q);
 	if (c->sent == c->req.len)
 		leave_queue(d, q);
+	else if (d->last_group == DMA_VIRT)
+		dma_xlate_note(d, c);
 }
 
 /* The queue of a group that can send, the one with the older request if both can; or DMA_QUEUES. */
@@ -247,25 +253,20 @@ static uint32_t sender_of(const struct dma_engine *d, uint32_t group)
 	return can_read ? rd : can_write ? wr : DMA_QUEUES;
 }
 
-bool dma_send_next(struct dma_engine *d)
+void dma_send_next(struct dma_engine *d)
 {
 	uint32_t q;
 
-	if (d->used == 0)
-		return true;
 	drop_failed(d, DMA_QUEUE(DMA_VIRT, 0));
 	drop_failed(d, DMA_QUEUE(DMA_VIRT, 1));
 	q = sender_of(d, 1 - d->last_group);
 	if (q == DMA_QUEUES)
 		q = sender_of(d, d->last_group);
-	if (q == DMA_QUEUES)
-		return true;
-	if (!chan_can_push(d->tlp)) {
+	d->is_refused = q != DMA_QUEUES && !chan_can_push(d->tlp);
+	if (d->is_refused)
 		chan_stall(d->tlp);
-		return false;
-	}
-	send(d, q);
-	return true;
+	else if (q != DMA_QUEUES)
+		send(d, q);
 }
 
 void dma_queues_reset(struct dma_engine *d)
@@ -279,6 +280,8 @@ void dma_queues_reset(struct dma_engine *d)
 		d->reads_granted[k] = d->reads_left[k] = 0;
 	}
 	d->used = 0;
+	d->has_changed = d->is_refused = false;
+	d->due_cyc = CYCLE_NEVER;
 	d->grants[DMA_PHYS] = d->grants[DMA_VIRT] = 0;
 	d->last_group = DMA_VIRT;
 	d->free_ps[0] = d->free_ps[1] = d->free_cyc[0] = d->free_cyc[1] = 0;

@@ -30,21 +30,40 @@ static uint32_t count_seen(const struct dma_engine *d)
 	return (uint32_t)min_u64(d->ahead - seen, d->grants[DMA_VIRT] - d->first_lacking);
 }
 
-/* The oldest request that lacks a page, among those that are looked at; or NULL. */
+/* Of the ring, the first bit set among 'n' from 'from' on, counted from there; n when there is none. */
+static uint32_t first_unasked(const struct dma_engine *d, uint32_t from, uint32_t n)
+{
+	for (uint32_t k = 0; k < n;) {
+		uint32_t at = (from + k) & d->ring_mask;
+		uint64_t bits = d->unasked[at / 64] >> at % 64;
+
+		if (bits)
+			return (uint32_t)min_u64(n, k + (uint32_t)__builtin_ctzll(bits));
+		k += 64 - at % 64;
+	}
+	return n;
+}
+
+/* The oldest request of which a page can be asked for, among those that are looked at; or NULL. */
 static struct dma_ctx *find_unasked(const struct dma_engine *d)
 {
-	uint32_t n;
+	uint32_t n, k;
 
-	if (d->first_lacking == d->grants[DMA_VIRT])
+	if (d->n_unasked == 0)
 		return NULL;
 	n = count_seen(d);
-	for (uint32_t k = 0; k < n; k++) {
-		struct dma_ctx *c = queued_at(d, d->first_lacking + k);
+	k = first_unasked(d, d->first_lacking, n);
+	return k < n ? &d->ctx[d->ring[(d->first_lacking + k) & d->ring_mask]] : NULL;
+}
 
-		if (c && !c->is_asking && dma_lacks_pages(c) && c->n_runs < DMA_RUNS)
-			return c;
-	}
-	return NULL;
+void dma_xlate_note(struct dma_engine *d, const struct dma_ctx *c)
+{
+	uint32_t at = c->order & d->ring_mask;
+	bool was = d->unasked[at / 64] >> at % 64 & 1;
+	bool is = c->is_queued && !c->is_asking && dma_lacks_pages(c) && c->n_runs < DMA_RUNS;
+
+	d->unasked[at / 64] ^= (uint64_t)(was != is) << at % 64;
+	d->n_unasked += (uint32_t)is - was;
 }
 
 void dma_take_xlate_rsp(struct dma_engine *d)
@@ -68,6 +87,8 @@ void dma_take_xlate_rsp(struct dma_engine *d)
 		if (c->translated == c->req.len && c->req.cls == DMA_PAYLOAD_READ)
 			oplog_mark(nic->oplog, c->req.op, OP_TRANSLATE, d->b.now_ps);
 	}
+	dma_xlate_note(d, c);
+	d->has_changed = true;
 	while (d->first_lacking != d->grants[DMA_VIRT]) {
 		c = queued_at(d, d->first_lacking);
 		if (c && dma_lacks_pages(c))
@@ -94,6 +115,7 @@ bool dma_ask(struct dma_engine *d)
 							  .pd = c->req.pd,
 							  .access = c->req.access });
 	c->is_asking = true;
+	dma_xlate_note(d, c);
 	return true;
 }
 
@@ -105,15 +127,23 @@ bool dma_wants_page(const struct dma_engine *d)
 void dma_xlate_add(struct dma_engine *d, uint32_t i)
 {
 	d->ring[d->ctx[i].order & d->ring_mask] = i;
+	dma_xlate_note(d, &d->ctx[i]);
 }
 
 void dma_xlate_build(struct dma_engine *d)
 {
 	/* those that overtook the oldest are 'ahead' at most, the others are all queued */
-	uint32_t most = DMA_CLIENTS * d->per_client + d->ahead, size = 1;
+	uint32_t most = DMA_CLIENTS * d->per_client + d->ahead, size = 64;
 
 	while (size < most)
 		size *= 2;
 	d->ring = block_alloc(&d->b, size, sizeof(*d->ring));
+	d->unasked = block_alloc(&d->b, size / 64, sizeof(*d->unasked));
 	d->ring_mask = size - 1;
+}
+
+void dma_xlate_reset(struct dma_engine *d)
+{
+	memset(d->unasked, 0, (d->ring_mask + 1) / 64 * sizeof(*d->unasked));
+	d->n_unasked = d->first_lacking = 0;
 }
