@@ -223,6 +223,36 @@ static uint32_t replace(struct ctx_cache *c, uint32_t index, uint32_t buf)
 
 /* ---- what a step does ---- */
 
+static void leave(struct ctx_cache *c)
+{
+	c->head = c->head + 1 == c->queue ? 0 : c->head + 1;
+	c->queued--;
+}
+
+/* Answers that were given ahead, of cycles before 'end'. True when there were any. */
+static bool leave_ahead(struct ctx_cache *c, uint64_t end)
+{
+	uint32_t before = c->ahead;
+
+	while (c->ahead && c->wait[c->head].ready_cyc < end) {
+		leave(c);
+		c->ahead--;
+	}
+	return c->ahead != before;
+}
+
+/* The last of the queue has hit: answer it ahead if all before it were. */
+static void answer_ahead(struct ctx_cache *c, struct ctx_wait *w)
+{
+	struct ctx_rsp rsp = { .index = w->req.index, .tag = w->req.tag };
+	uint64_t cyc = max_u64(w->ready_cyc, c->last_cyc + 1);
+
+	if (c->ahead + 1 != c->queued || !ctx_rsp_push_ahead(c->rsp, &rsp, cyc))
+		return;
+	w->ready_cyc = c->last_cyc = cyc;
+	c->ahead++;
+}
+
 static bool take_request(struct ctx_cache *c)
 {
 	const struct ctx_req *req = ctx_req_peek(c->req);
@@ -247,11 +277,14 @@ static bool take_request(struct ctx_cache *c)
 	assoc_note(&c->tags, ASSOC_USED, req->index);
 	chan_pop(c->req);
 	at = c->head + c->queued;
-	c->wait[at < c->queue ? at : at - c->queue] = w;
+	at = at < c->queue ? at : at - c->queue;
+	c->wait[at] = w;
 	c->queued++;
 	c->requests++;
 	c->index = w.req.index;
 	c->is_hit = line != ASSOC_NONE;
+	if (c->is_hit)
+		answer_ahead(c, &c->wait[at]);
 	return true;
 }
 
@@ -260,6 +293,8 @@ static bool answer(struct ctx_cache *c)
 	const struct ctx_wait *w = &c->wait[c->head];
 	struct ctx_rsp rsp;
 
+	if (c->ahead)
+		return leave_ahead(c, c->b.cycle + 1);
 	if (c->queued == 0 || w->miss != NO_MISS || w->ready_cyc > c->b.cycle)
 		return false;
 	if (!chan_can_push(c->rsp)) {
@@ -268,8 +303,7 @@ static bool answer(struct ctx_cache *c)
 	}
 	rsp = (struct ctx_rsp){ .index = w->req.index, .tag = w->req.tag };
 	ctx_rsp_push(c->rsp, &rsp);
-	c->head = c->head + 1 == c->queue ? 0 : c->head + 1;
-	c->queued--;
+	leave(c);
 	return true;
 }
 
@@ -319,8 +353,13 @@ static uint64_t ctx_cache_step(struct block *b)
 {
 	struct ctx_cache *c = (struct ctx_cache *)b;
 	const struct ctx_wait *w;
-	bool wrote = write_back(c), took = take_request(c), answered = answer(c);
-	bool filled = take_fill(c);
+	bool wrote, took, answered, filled;
+
+	leave_ahead(c, b->cycle);
+	wrote = write_back(c);
+	took = take_request(c);
+	answered = answer(c);
+	filled = take_fill(c);
 
 	/* what the answer, the completion or the write-back frees can be taken from the next cycle on */
 	if (!took && (answered || filled || wrote) && ctx_req_peek(c->req))
@@ -328,7 +367,7 @@ static uint64_t ctx_cache_step(struct block *b)
 	if (c->n_victims && (filled || wrote))
 		return b->cycle + 1;
 	w = &c->wait[c->head];
-	if (!c->queued || w->miss != NO_MISS)
+	if (!c->queued || w->miss != NO_MISS || (c->ahead == c->queued && c->queued < c->queue))
 		return CYCLE_NEVER;
 	if (answered || filled || w->ready_cyc > b->cycle)
 		return max_u64(w->ready_cyc, b->cycle + 1);
@@ -394,7 +433,8 @@ static void ctx_cache_reset(struct block *b)
 	assoc_reset(&c->tags);
 	for (uint32_t i = 0; i < c->max_misses; i++)
 		c->miss[i].is_used = false;
-	c->head = c->queued = c->missing = c->index = 0;
+	c->head = c->queued = c->ahead = c->missing = c->index = 0;
+	c->last_cyc = 0;
 	c->victim_head = c->n_victims = 0;
 	c->is_hit = false;
 	c->pushed_cyc = CYCLE_NEVER;

@@ -48,6 +48,8 @@ struct ctx_cache {
 	bool *is_dirty;        /* by line */
 	struct ctx_wait *wait; /* ring of 'queue' */
 	uint32_t head;
+	uint32_t ahead;            /* the first so many of 'wait' were answered ahead (chan.h) */
+	uint64_t last_cyc;         /* cycle of the last of these */
 	struct ctx_miss *miss;     /* max_misses */
 	struct ctx_victim *victim; /* ring of max_misses: reads wait for write-backs */
 	uint32_t victim_head, n_victims;

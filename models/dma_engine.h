@@ -83,11 +83,11 @@ struct dma_engine {
 	struct dma_queue queue[DMA_QUEUES];
 	uint32_t used; /* bit q: queue[q] is not empty */
 	uint32_t grants[DMA_GROUPS];
-	bool has_changed;   /* what the queues wait for, in this step */
-	bool is_refused;    /* by the port to the link */
-	uint64_t due_cyc;   /* when the queues must be looked at, if nothing changes before */
-	uint32_t *ring;     /* translated requests by order & ring_mask, as long as they are queued */
-	uint64_t *unasked;  /* bits of the ring: a page of this request may be asked for */
+	bool has_changed; /* what the queues wait for, in this step */
+	bool is_refused;  /* by the port to the link */
+	uint64_t due_cyc; /* when the queues must be looked at, if nothing changes before */
+	uint32_t *ring;   /* translated requests by order & ring_mask, as long as they are queued */
+	uint64_t *unasked; /* bits of the ring: a page of this request may be asked for */
 	uint32_t ring_mask, n_unasked;
 	uint32_t
 		first_lacking; /* order of the oldest translated request whose pages are not all known */

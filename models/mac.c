@@ -84,7 +84,8 @@ static void mac_reset(struct block *b)
 
 	m->line_ps = m->line_rem = m->last_bit_ps = m->start_cyc = 0;
 	m->sending = BUF_NONE;
-	m->rx_head = m->rx_count = m->rx_bytes = 0;
+	m->rx_head = m->rx_count = m->rx_bytes = m->rx_ahead = 0;
+	m->rx_cyc = 0;
 	mac_pause_reset(m);
 }
 
@@ -191,6 +192,31 @@ static uint64_t send(struct mac *m)
 	return block_cycle_at(b, m->last_bit_ps);
 }
 
+static void leave_rx(struct mac *m)
+{
+	m->rx_bytes -= m->rx[m->rx_head].bytes;
+	m->rx_head = m->rx_head + 1 == m->rx_slots ? 0 : m->rx_head + 1;
+	m->rx_count--;
+}
+
+/* Packets that were handed on ahead, at cycles before 'end'. */
+static void leave_ahead(struct mac *m, uint64_t end)
+{
+	for (; m->rx_ahead && m->rx[m->rx_head].ready_cyc < end; m->rx_ahead--)
+		leave_rx(m);
+}
+
+/* The packet received last: hand it on ahead if all before it were. PAUSE looks at what the buffer holds. */
+static void deliver_ahead(struct mac *m, struct rx_slot *s)
+{
+	s->ready_cyc = max_u64(s->ready_cyc, m->rx_cyc + 1);
+	if (m->pause || m->rx_ahead + 1 != m->rx_count || s->ready_cyc <= m->b.cycle ||
+	    !pkt_push_ahead(m->rx_pkt, &(struct pkt){ .buf = s->buf }, s->ready_cyc))
+		return;
+	m->rx_cyc = s->ready_cyc;
+	m->rx_ahead++;
+}
+
 /* Take a frame whose last bit is in off the line. */
 static uint64_t take(struct mac *m)
 {
@@ -226,12 +252,14 @@ static uint64_t take(struct mac *m)
 			oplog_mark_before(nic->oplog, p->op, OP_ARRIVE, OP_REMOTE, f->last_ps);
 			oplog_mark(nic->oplog, p->rsp_op, OP_REMOTE, f->last_ps);
 		}
-		m->rx[at] = (struct rx_slot){ .ready_ps = f->last_ps + m->rx_delay,
+		m->rx[at] = (struct rx_slot){ .ready_cyc = domain_cycle_at(
+						      b->dom, f->last_ps + m->rx_delay),
 					      .buf = f->buf,
 					      .bytes = bytes };
 		m->rx_count++;
 		m->rx_bytes += bytes;
 		m->rx_bytes_max = max_u64(m->rx_bytes_max, m->rx_bytes);
+		deliver_ahead(m, &m->rx[at]);
 	}
 	chan_pop(m->rx_frame);
 	return CYCLE_NEVER;
@@ -241,28 +269,29 @@ static uint64_t take(struct mac *m)
 static uint64_t deliver(struct mac *m)
 {
 	struct block *b = &m->b;
-	struct rx_slot *s = &m->rx[m->rx_head];
+	const struct rx_slot *s = &m->rx[m->rx_head];
 
-	if (m->rx_count == 0)
+	if (m->rx_ahead == m->rx_count)
 		return CYCLE_NEVER;
-	if (s->ready_ps > b->now_ps)
-		return block_cycle_at(b, s->ready_ps);
+	if (m->rx_ahead || s->ready_cyc > b->cycle)
+		return s->ready_cyc;
 	if (!chan_can_push(m->rx_pkt))
 		return chan_stall(m->rx_pkt);
 	pkt_push(m->rx_pkt, &(struct pkt){ .buf = s->buf });
-	m->rx_bytes -= s->bytes;
-	m->rx_head = m->rx_head + 1 == m->rx_slots ? 0 : m->rx_head + 1;
-	m->rx_count--;
+	leave_rx(m);
 	return m->rx_count ? b->cycle + 1 : CYCLE_NEVER;
 }
 
 static uint64_t mac_step(struct block *b)
 {
 	struct mac *m = (struct mac *)b;
-	uint64_t wake = m->pause ? mac_pause_tell(m) : CYCLE_NEVER;
+	uint64_t wake;
 
+	leave_ahead(m, b->cycle);
+	wake = m->pause ? mac_pause_tell(m) : CYCLE_NEVER;
 	wake = min_u64(wake, send(m));
 	wake = min_u64(wake, take(m));
+	leave_ahead(m, b->cycle + 1);
 	wake = min_u64(wake, deliver(m));
 	if (m->pause && mac_pause_is_due(m))
 		wake = min_u64(wake, max_u64(m->start_cyc, b->cycle + 1));

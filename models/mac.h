@@ -17,7 +17,7 @@ struct framing {
 };
 /* A packet in the receive buffer. */
 struct rx_slot {
-	uint64_t ready_ps;
+	uint64_t ready_cyc;
 	uint32_t buf, bytes;
 };
 
@@ -39,6 +39,8 @@ struct mac {
 	uint32_t sending;     /* buffer being sent, or BUF_NONE */
 	struct rx_slot *rx;   /* ring of rx_slots */
 	uint32_t rx_slots, rx_head, rx_count;
+	uint32_t rx_ahead; /* the first so many were handed on ahead (chan.h) */
+	uint64_t rx_cyc;   /* cycle of the last of these */
 	uint32_t rx_bytes; /* occupancy of the receive buffer */
 	/* state of PAUSE */
 	struct pool *control;

@@ -192,13 +192,13 @@ static uint64_t pcie_link_step(struct block *b)
 	uint64_t next;
 
 	/* what arrives gives credits and room back */
-	pcie_tx_arrive(&l->up, &l->to_host, l->up_out);
-	pcie_tx_arrive(&l->down, &l->cpl, l->down_cpl);
-	pcie_tx_arrive(&l->down, &l->reg, l->mmio);
+	pcie_tx_arrive(&l->up, &l->to_host);
+	pcie_tx_arrive(&l->down, &l->cpl);
+	pcie_tx_arrive(&l->down, &l->reg);
 	next = min_u64(pcie_tx_step(&l->up, l->up_in), pcie_tx_step(&l->down, l->down_in));
-	next = min_u64(next, tx_line_next(&l->to_host, b, l->up_out));
-	next = min_u64(next, tx_line_next(&l->cpl, b, l->down_cpl));
-	next = min_u64(next, tx_line_next(&l->reg, b, l->mmio));
+	next = min_u64(next, tx_line_next(&l->to_host, &l->up));
+	next = min_u64(next, tx_line_next(&l->cpl, &l->down));
+	next = min_u64(next, tx_line_next(&l->reg, &l->down));
 	l->up_flying = l->to_host.n;
 	l->down_flying = l->cpl.n + l->reg.n;
 	return next;
@@ -240,9 +240,9 @@ static void pcie_link_build(struct block *b)
 	give_credits(l, &l->down.fc[FC_CPL], l->dev_cplh, l->dev_cpld);
 	build_tx(l, &l->up);
 	build_tx(l, &l->down);
-	tx_line_build(b, &l->to_host, l->depth);
-	tx_line_build(b, &l->cpl, l->depth);
-	tx_line_build(b, &l->reg, l->depth);
+	tx_line_build(b, &l->to_host, l->up_out, l->depth);
+	tx_line_build(b, &l->cpl, l->down_cpl, l->depth);
+	tx_line_build(b, &l->reg, l->mmio, l->depth);
 	for (uint32_t c = 0; c < FC_CLASSES; c++) {
 		l->up.line[c] = &l->to_host;
 		l->down.line[c] = c == FC_CPL ? &l->cpl : &l->reg;

@@ -74,12 +74,12 @@ static inline void consume(const struct pcie_tx *x, struct fc *f, uint32_t hdr, 
 }
 
 /*
- * The receiver's buffers of these credits are empty: an UpdateFC leaves, but not sooner than
- * fc_interval after the one before it; until then what is freed goes with it.
+ * The receiver's buffers of these credits are empty at cycle 'cyc': an UpdateFC leaves, but not sooner
+ * than fc_interval after the one before it; until then what is freed goes with it.
  */
-static inline void give_back(const struct pcie_tx *x, struct fc *f, uint32_t hdr, uint32_t data)
+static inline void give_back(const struct pcie_tx *x, struct fc *f, uint32_t hdr, uint32_t data,
+			     uint64_t cyc)
 {
-	uint64_t cyc = x->b->cycle;
 	uint32_t end;
 
 	if (!f->update)
@@ -182,9 +182,13 @@ static void depart(struct pcie_tx *x, const struct tlp *t, uint64_t start_ps, ui
 	x->free_cyc = domain_cycle_at(x->b->dom, x->busy_ps + 1) - 1;
 	f->tlp = *t;
 	f->tlp.len = len;
-	f->arrive_cyc = domain_cycle_at(x->b->dom, x->busy_ps + x->latency_ps);
+	f->arrive_cyc = max_u64(domain_cycle_at(x->b->dom, x->busy_ps + x->latency_ps),
+				max_u64(l->last_cyc, x->b->cycle) + 1);
 	f->hdr = n;
 	f->data = data;
+	l->last_cyc = f->arrive_cyc;
+	if (l->ahead == l->n && tlp_push_ahead(l->out, &f->tlp, f->arrive_cyc))
+		l->ahead++;
 	if (l->n++ == 0)
 		l->due_cyc = f->arrive_cyc;
 	*x->total_busy_ps += x->busy_ps - start_ps;
@@ -334,30 +338,44 @@ uint64_t pcie_tx_send(struct pcie_tx *x, struct chan *in)
 
 /* ---- arriving ---- */
 
-void pcie_tx_hand_over(struct pcie_tx *x, struct tx_line *l, struct chan *out)
+/* The first train has left the line at cycle 'cyc'. */
+static void leave_line(struct pcie_tx *x, struct tx_line *l, uint64_t cyc)
 {
 	const struct tx_flight *f = &l->at[l->head];
 
-	if (!chan_can_push(out)) {
-		chan_stall(out);
-		return;
-	}
-	tlp_push(out, &f->tlp);
-	give_back(x, &x->fc[tlp_class(&f->tlp)], f->hdr, f->data);
+	give_back(x, &x->fc[tlp_class(&f->tlp)], f->hdr, f->data, cyc);
 	l->head = l->head + 1 == l->size ? 0 : l->head + 1;
 	l->due_cyc = --l->n ? l->at[l->head].arrive_cyc : CYCLE_NEVER;
 }
 
-void tx_line_build(struct block *b, struct tx_line *l, uint32_t size)
+void pcie_tx_hand_over(struct pcie_tx *x, struct tx_line *l)
+{
+	while (l->ahead && l->due_cyc <= x->b->cycle) {
+		l->ahead--;
+		leave_line(x, l, l->due_cyc);
+	}
+	if (l->ahead || l->due_cyc > x->b->cycle)
+		return;
+	if (!chan_can_push(l->out)) {
+		chan_stall(l->out);
+		return;
+	}
+	tlp_push(l->out, &l->at[l->head].tlp);
+	leave_line(x, l, x->b->cycle);
+}
+
+void tx_line_build(struct block *b, struct tx_line *l, struct chan *out, uint32_t size)
 {
 	l->at = block_alloc(b, size, sizeof(*l->at));
+	l->out = out;
 	l->size = size;
 }
 
 void tx_line_reset(struct tx_line *l)
 {
-	l->head = l->n = 0;
+	l->head = l->n = l->ahead = 0;
 	l->due_cyc = CYCLE_NEVER;
+	l->last_cyc = 0;
 }
 
 /* ---- build, reset ---- */

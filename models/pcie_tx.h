@@ -68,11 +68,14 @@ struct tx_queue {
 struct tx_line {
 	struct tx_flight {
 		struct tlp tlp;
-		uint64_t arrive_cyc;
-		uint32_t hdr, data; /* credits to give back */
+		uint64_t arrive_cyc; /* or the cycle behind the one before it, if that is later */
+		uint32_t hdr, data;  /* credits to give back */
 	} * at;
+	struct chan *out;
 	uint32_t head, n, size;
-	uint64_t due_cyc; /* arrival of the first, CYCLE_NEVER when there is none */
+	uint32_t ahead;    /* the first so many were pushed ahead (chan.h) */
+	uint64_t due_cyc;  /* arrival of the first, CYCLE_NEVER when there is none */
+	uint64_t last_cyc; /* arrival of the last */
 };
 
 /* A direction. */
@@ -103,13 +106,13 @@ struct pcie_tx {
 void pcie_tx_build(struct pcie_tx *x);
 void pcie_tx_reset(struct pcie_tx *x);
 
-/* A line for 'size' trains; from build(). */
-void tx_line_build(struct block *b, struct tx_line *l, uint32_t size);
+/* A line to 'out' for 'size' trains; from build(). */
+void tx_line_build(struct block *b, struct tx_line *l, struct chan *out, uint32_t size);
 void tx_line_reset(struct tx_line *l);
 
 /* The slow halves of the two functions below. */
 uint64_t pcie_tx_send(struct pcie_tx *x, struct chan *in);
-void pcie_tx_hand_over(struct pcie_tx *x, struct tx_line *l, struct chan *out);
+void pcie_tx_hand_over(struct pcie_tx *x, struct tx_line *l);
 
 /*
  * Look at the head of 'in' and at the queues, and send what may be sent. Returns the next cycle at
@@ -120,20 +123,24 @@ static inline uint64_t pcie_tx_step(struct pcie_tx *x, struct chan *in)
 	return in->count || x->waiting ? pcie_tx_send(x, in) : CYCLE_NEVER;
 }
 
-/* Hand the first train of 'l' to 'out' when it has arrived; its credits go back to 'x'. */
-static inline void pcie_tx_arrive(struct pcie_tx *x, struct tx_line *l, struct chan *out)
+/* Hand the first train of 'l' over when it has arrived; its credits go back to 'x'. */
+static inline void pcie_tx_arrive(struct pcie_tx *x, struct tx_line *l)
 {
 	if (l->due_cyc <= x->b->cycle)
-		pcie_tx_hand_over(x, l, out);
+		pcie_tx_hand_over(x, l);
 }
 
-/* When 'l' has something to hand over next; a train that 'out' refused waits for that credit. */
-static inline uint64_t tx_line_next(const struct tx_line *l, const struct block *b,
-				    const struct chan *out)
+/*
+ * When 'l' has something to hand over next; a train that was refused waits for that credit. One that was pushed
+ * ahead arrives without a step, unless others wait for its credits or its room.
+ */
+static inline uint64_t tx_line_next(const struct tx_line *l, const struct pcie_tx *x)
 {
-	if (l->due_cyc <= b->cycle && out->is_stalled)
+	if (l->ahead == l->n && !x->waiting && l->n < l->size)
 		return CYCLE_NEVER;
-	return max_u64(l->due_cyc, b->cycle + 1);
+	if (l->due_cyc <= x->b->cycle && l->out->is_stalled)
+		return CYCLE_NEVER;
+	return max_u64(l->due_cyc, x->b->cycle + 1);
 }
 
 static inline bool tx_line_has_room(const struct tx_line *l)

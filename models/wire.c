@@ -45,6 +45,8 @@ struct flight {
 struct lane {
 	struct flight *line; /* ring, sorted by last_ps */
 	uint32_t size, head, count;
+	uint32_t ahead;       /* the first so many were handed over ahead (chan.h) */
+	uint64_t last_cyc;    /* cycle of the last of these */
 	uint64_t frames;      /* entered so far */
 	uint64_t floor_ps;    /* a late frame's last bit: none behind it comes before */
 	uint32_t *next;       /* per rule: first element of nth[] still ahead */
@@ -62,6 +64,7 @@ struct wire {
 	/* state */
 	struct lane lane[2]; /* 0: a to b, 1: b to a */
 	struct pool *pool[N_SIZES];
+	bool keeps_order; /* no frame is delayed or repeated */
 	uint32_t in_flight_ab, in_flight_ba;
 	/* statistics */
 	uint64_t frames_ab, frames_ba, bytes_ab, bytes_ba, lost, overrun, corrupted, duplicated,
@@ -155,10 +158,14 @@ static void lane_build(struct wire *w, unsigned i)
 static void wire_build(struct block *b)
 {
 	struct wire *w = (struct wire *)b;
+	const struct wire_env *env = b->env;
 	uint64_t span = span_ps(w), smallest = 0;
 
-	for (unsigned i = 0; i < 2; i++)
+	w->keeps_order = !w->duplicate && !w->reorder && !w->jitter;
+	for (unsigned i = 0; i < 2; i++) {
 		lane_build(w, i);
+		w->keeps_order &= !env || env->n_rules[i] == 0;
+	}
 	for (unsigned k = 0; k < N_SIZES; k++) {
 		uint64_t line = smallest + min_line_bytes(w);
 		uint64_t n = 2 * (span / ps_of_bytes(line, w->rate)) + w->buffer / size_limit[k];
@@ -178,7 +185,8 @@ static void wire_reset(struct block *b)
 	for (unsigned i = 0; i < 2; i++) {
 		struct lane *l = &w->lane[i];
 
-		l->head = l->count = 0;
+		l->head = l->count = l->ahead = 0;
+		l->last_cyc = 0;
 		l->frames = l->floor_ps = 0;
 		l->repeat.buf = BUF_NONE;
 		/*
@@ -369,20 +377,41 @@ static uint64_t due(const struct lane *l)
 	return l->count ? l->line[l->head].due_cyc : CYCLE_NEVER;
 }
 
+static void drop_head(struct lane *l)
+{
+	l->head = l->head + 1 == l->size ? 0 : l->head + 1;
+	l->count--;
+}
+
+/* The frame that entered last, which none will pass: hand it over ahead if all before it were. */
+static void leave_ahead(const struct wire *w, struct lane *l, struct chan *out)
+{
+	struct flight *f = &l->line[(l->head + l->count - 1) % l->size];
+
+	f->due_cyc = max_u64(f->due_cyc, max_u64(l->last_cyc, w->b.cycle) + 1);
+	if (l->ahead + 1 != l->count ||
+	    !frame_push_ahead(out, &(struct frame){ f->first_ps, f->last_ps, f->buf }, f->due_cyc))
+		return;
+	l->last_cyc = f->due_cyc;
+	l->ahead++;
+}
+
 /* Hand the head to the far end if it is due. True when the far end does not take it. */
 static bool leave(struct wire *w, struct lane *l, struct chan *out)
 {
-	const struct flight *f = &l->line[l->head];
+	const struct flight *f;
 
+	for (; l->ahead && due(l) <= w->b.cycle; l->ahead--)
+		drop_head(l);
 	if (due(l) > w->b.cycle)
 		return false;
+	f = &l->line[l->head];
 	if (!chan_can_push(out)) {
 		chan_stall(out);
 		return true;
 	}
 	frame_push(out, &(struct frame){ f->first_ps, f->last_ps, f->buf });
-	l->head = l->head + 1 == l->size ? 0 : l->head + 1;
-	l->count--;
+	drop_head(l);
 	return false;
 }
 
@@ -390,8 +419,13 @@ static uint64_t lane_step(struct wire *w, unsigned i, struct chan *in, struct ch
 {
 	struct lane *l = &w->lane[i];
 	bool is_refused = leave(w, l, out);
+	uint32_t before = l->count;
 	uint64_t wake = enter(w, i, in);
 
+	if (w->keeps_order && l->count > before)
+		leave_ahead(w, l, out);
+	if (l->ahead == l->count && l->count < l->size)
+		return wake;
 	return is_refused ? wake : min_u64(wake, max_u64(due(l), w->b.cycle + 1));
 }
 

@@ -133,6 +133,19 @@ static uint64_t access_cost(const struct workload *w, uint8_t done)
 	return is_register(done) ? w->wc_cyc : w->doorbell_cyc;
 }
 
+/* With one core nothing comes between the accesses of a call: each is pushed ahead, at its cycle. */
+static void push_ahead(struct workload *w)
+{
+	struct core *c = w->c;
+
+	while (w->cores == 1 && c->n_drop == 0 && c->at < c->list->n &&
+	       cpu_req_push_ahead(w->cpu_req, &c->list->req[c->at], c->free_cyc)) {
+		uint8_t done = c->list->req[c->at++].kind;
+
+		spend_from(w, c->free_cyc, access_cost(w, done));
+	}
+}
+
 static uint64_t push_access(struct workload *w)
 {
 	const struct cpu_req *q = &w->c->list->req[w->c->at];
@@ -147,6 +160,7 @@ static uint64_t push_access(struct workload *w)
 	spend(w, access_cost(w, q->kind));
 	if (w->c->at == w->c->list->n && w->c->n_drop)
 		spend(w, w->dereg_cyc);
+	push_ahead(w);
 	return w->c->free_cyc;
 }
 

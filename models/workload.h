@@ -64,14 +64,19 @@ struct workload {
 	bool is_busy;
 };
 
-/* The core is busy for so many cycles, at least one. */
-static inline void spend(struct workload *w, uint64_t cyc)
+/* The core is busy for so many cycles, at least one, from cycle 'at' on. */
+static inline void spend_from(struct workload *w, uint64_t at, uint64_t cyc)
 {
-	uint64_t from = max_u64(w->c->free_cyc, w->b.cycle);
+	uint64_t from = max_u64(w->c->free_cyc, at);
 
-	w->c->free_cyc = w->b.cycle + max_u64(cyc, 1);
+	w->c->free_cyc = at + max_u64(cyc, 1);
 	w->busy_cyc += w->c->free_cyc - from;
 	w->busy_ps = domain_edge(w->b.dom, w->busy_cyc) / w->cores;
+}
+
+static inline void spend(struct workload *w, uint64_t cyc)
+{
+	spend_from(w, w->b.cycle, cyc);
 }
 
 /* The core that a receive queue, or the send queue of the same index, belongs to. */

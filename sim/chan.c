@@ -72,6 +72,20 @@ void chan_pushed(struct chan *c)
 		pushed_slow(c);
 }
 
+bool chan_push_ahead(struct chan *c, const void *msg, size_t size, uint64_t cyc)
+{
+	const struct block *p = c->producer;
+
+	if (!c->is_quiet || !p->sim->runs_ahead || c->is_stalled || !chan_can_push(c) ||
+	    domain_edge(p->dom, cyc) > p->sim->until_ps)
+		return false;
+	SIM_CHECK(cyc > p->cycle, p);
+	memcpy(chan_msg(c, c->tail), msg, size);
+	c->pushes++;
+	commit_push(c, other_cycle(p, c->consumer, cyc + c->latency));
+	return true;
+}
+
 /* ---- pop ---- */
 
 /* The credit of the message in the head slot is back at the producer's cycle 'back'. */
@@ -131,5 +145,5 @@ void chan_attach(struct chan *c, struct chan_tap *t)
 {
 	t->next = c->taps;
 	c->taps = t;
-	c->is_plain = false;
+	c->is_plain = c->is_quiet = false;
 }

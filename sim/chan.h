@@ -41,7 +41,8 @@ struct chan {
 	uint32_t count;      /* messages */
 	uint16_t stride;
 	uint16_t latency; /* cycles: of the producer for messages, of the consumer for credits */
-	bool is_plain;    /* one clock, no tap, no stall pattern: the fast path */
+	bool is_quiet;    /* no tap, no stall pattern */
+	bool is_plain;    /* the same, and one clock: the fast path */
 	bool is_stalled;  /* producer was refused and is waiting */
 	uint8_t in_bit;   /* its bit in consumer->in_pending */
 	/* statistics */
@@ -104,6 +105,14 @@ static inline void chan_push(struct chan *c, const void *msg, size_t size)
 	chan_pushed(c);
 }
 
+/*
+ * Push what the producer would push at its later cycle 'cyc', so that it need not step for that. Until
+ * then it pushes nothing else into 'c'. False, with nothing done, when that could be seen (a tap, a
+ * stall pattern, an observer, the end of the run) or the channel is full: then push at 'cyc'. What
+ * else belongs to that cycle is for the producer to do when it steps next.
+ */
+bool chan_push_ahead(struct chan *c, const void *msg, size_t size, uint64_t cyc);
+
 /* Oldest message if it is visible to the consumer at its current edge, else NULL. Valid until chan_pop(). */
 static inline const void *chan_peek(const struct chan *c)
 {
@@ -118,11 +127,15 @@ void chan_pop(struct chan *c);
 /* Attach 't' (kept by the caller, which outlives the run). Allowed before the run only. */
 void chan_attach(struct chan *c, struct chan_tap *t);
 
-/* Typed verbs, so that a wrong message type does not compile; the names are <msg>_push and <msg>_peek. */
+/* Typed verbs, so that a wrong message type does not compile: <msg>_push, <msg>_push_ahead, <msg>_peek. */
 #define CHAN_OF(msg) \
 	static inline void msg##_push(struct chan *c, const struct msg *m) \
 	{ \
 		chan_push(c, m, sizeof(*m)); \
+	} \
+	static inline bool msg##_push_ahead(struct chan *c, const struct msg *m, uint64_t cyc) \
+	{ \
+		return chan_push_ahead(c, m, sizeof(*m), cyc); \
 	} \
 	static inline const struct msg *msg##_peek(const struct chan *c) \
 	{ \

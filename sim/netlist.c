@@ -164,6 +164,7 @@ struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block
 	c->stride = (uint16_t)stride;
 	c->end = (uint32_t)(depth * stride);
 	c->slots = sim_alloc(s, depth, c->stride);
+	c->is_quiet = true;
 	c->is_plain = from->dom == to->dom;
 	add_input(s, to, c);
 	c->type = c->name = "";
@@ -222,7 +223,7 @@ static void apply_stalls(struct chan *c, uint64_t seed)
 	c->stall_credit = (enum stall)(c->producer->stall_out ? c->producer->stall_out
 							      : c->consumer->stall_in);
 	if (c->stall_msg || c->stall_credit)
-		c->is_plain = false;
+		c->is_plain = c->is_quiet = false;
 	rng_seed(&c->rng, c->name, seed);
 	rng_seed(&c->rng_credit, c->name, seed + 1);
 }
