@@ -186,12 +186,15 @@ uint64_t host_cpu_answer(struct host_mem *h)
 	const struct host *host = h->b.env;
 	uint32_t i = h->watch[0].next;
 	struct watch *w = &h->watch[i];
-	struct cpu_rsp rsp = { .tag = i - 1 - w->is_byte };
+	struct cpu_rsp rsp = { 0 };
 
-	if (i == 0 || w->ready_cyc > h->b.cycle)
-		return next_answer(h);
+	if (i == 0)
+		return CYCLE_NEVER;
+	if (w->ready_cyc > h->b.cycle)
+		return w->ready_cyc;
 	if (!chan_can_push(h->cpu_rsp))
 		return chan_stall(h->cpu_rsp);
+	rsp.tag = i - 1 - w->is_byte;
 	memcpy(rsp.data, mem_at(host->mem, w->addr), w->is_byte ? 1 : CQE_BYTES);
 	cpu_rsp_push(h->cpu_rsp, &rsp);
 	unlink_watch(h, w);

@@ -40,8 +40,8 @@ bool err_set(struct err *e, const char *file, unsigned line, const char *fmt, ..
 const char *err_nearest(const char *word, const char *const *names, size_t n);
 
 /* Print instance, cycle, place and condition to stderr, then abort. 'b' may be NULL. */
-__attribute__((noreturn)) void sim_check_failed(const char *cond, const char *file, int line,
-						const struct block *b);
+__attribute__((noreturn, cold)) void sim_check_failed(const char *cond, const char *file, int line,
+						      const struct block *b);
 
 /* Called by sim_check_failed before it aborts, when set: prints what else is known (the event log). */
 extern void (*sim_check_report)(FILE *f);

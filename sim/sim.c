@@ -103,7 +103,8 @@ enum sim_end sim_run(struct sim *s)
 	enum sim_end end = SIM_END_RUNNING;
 
 	SIM_CHECK(s->n_domains > 0, NULL);
-	s->runs_ahead = !s->observer && !s->every_cycle && !block_events_on;
+	s->is_watched = s->observer || s->every_cycle;
+	s->runs_ahead = !s->is_watched && !block_events_on;
 	for (uint32_t i = 0; i < s->n_domains; i++)
 		domain_reserve(s->domains[i], s->n_blocks);
 	while (end == SIM_END_RUNNING) {

@@ -80,6 +80,7 @@ struct sim {
 	uint32_t n_pools, cap_pools;
 	struct domain *domains[SIM_MAX_DOMAINS];
 	uint32_t n_domains;
+	bool is_watched;    /* each step: there is an observer, or no sleep */
 	bool runs_ahead;    /* nobody sees when within a run a message is pushed */
 	struct arena arena; /* all that lives as long as the net-list */
 	struct rng order_rng;

@@ -273,6 +273,14 @@ static uint64_t inputs_next(const struct block *b)
 	return first;
 }
 
+/* A step that is looked at, or of a run without sleep. */
+static __attribute__((noinline)) uint64_t watched(struct sim *s, struct block *b, uint64_t at)
+{
+	if (s->observer)
+		s->observer->stepped(s->observer, b);
+	return s->every_cycle ? b->cycle + 1 : at;
+}
+
 static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
 {
 	uint64_t at;
@@ -282,13 +290,11 @@ static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
 	b->cycle = cyc;
 	b->now_ps = s->now_ps;
 	at = b->step(b);
-	if (__builtin_expect(s->observer != NULL, 0))
-		s->observer->stepped(s->observer, b);
 	at = min_u64(at, b->rearm_cyc);
 	if (b->in_pending)
 		at = min_u64(at, inputs_next(b));
-	if (__builtin_expect(s->every_cycle, 0))
-		at = cyc + 1;
+	if (__builtin_expect(s->is_watched, 0))
+		at = watched(s, b, at);
 	if (at != CYCLE_NEVER) {
 		SIM_CHECK(at > cyc, b);
 		block_wake(b, at);
@@ -327,16 +333,15 @@ void domain_reserve(struct domain *d, uint32_t n)
 void domain_run_edge(struct domain *d)
 {
 	uint64_t cyc = d->next_cyc;
-	struct block **run = d->soon, *b;
+	struct block **run = d->soon, *first;
 	uint32_t n = d->n_soon, slot = cyc & (WHEEL_SLOTS - 1);
 	struct sim *s = d->sim;
 
 	if (cyc >> WHEEL_BITS != d->page)
 		turn_page(d, cyc >> WHEEL_BITS);
-	while ((b = d->near[slot])) {
-		slot_remove(d->near, d->near_used, slot, b);
+	first = slot_take(d->near, d->near_used, slot);
+	for (struct block *b = first; b; b = b->next == first ? NULL : b->next)
 		run[n++] = b;
-	}
 	d->soon = d->other;
 	d->other = run;
 	d->n_soon = 0;
@@ -344,7 +349,7 @@ void domain_run_edge(struct domain *d)
 	if (s->order != ORDER_FORWARD)
 		reorder(s, run, n);
 	s->steps += n;
-	for (uint32_t i = 0; i < n; i++)
-		step_block(s, run[i], cyc);
+	for (struct block **end = run + n; run < end; run++)
+		step_block(s, *run, cyc);
 	find_next(d, cyc);
 }

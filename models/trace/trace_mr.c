@@ -9,6 +9,7 @@
 #include "models/trace/trace_reader.h"
 #include "sim/rng.h"
 
+#define INC_PERIOD 251u   /* fill=inc */
 #define RAND_BLOCK 65536u /* bytes of fill=rand that are one random stream */
 
 #define T struct trace_mr
@@ -177,14 +178,22 @@ static void fill_rand(uint64_t seed, uint64_t off, uint8_t *to, uint64_t len)
 	}
 }
 
+/* The first period byte by byte, then what is there is doubled. */
+static void fill_inc(uint64_t off, uint8_t *to, uint64_t len)
+{
+	for (uint64_t i = 0; i < min_u64(len, INC_PERIOD); i++)
+		to[i] = (uint8_t)((off + i) % INC_PERIOD);
+	for (uint64_t done = INC_PERIOD; done < len; done *= 2)
+		memcpy(to + done, to, min_u64(done, len - done));
+}
+
 void trace_fill(const struct trace_mr *m, uint64_t off, uint8_t *to, uint64_t len)
 {
 	const uint64_t *a = m->fill_arg;
 
 	switch (m->fill) {
 	case FILL_INC:
-		for (uint64_t i = 0; i < len; i++)
-			to[i] = (uint8_t)((off + i) % 251);
+		fill_inc(off, to, len);
 		break;
 	case FILL_LIN:
 		for (uint64_t k = off, i = 0; i < len; i++, k++)
