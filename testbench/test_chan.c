@@ -19,6 +19,9 @@ struct sender {
 	struct chan *out;
 	uint64_t sent, pause_until, at_ps[N_WORDS];
 	uint64_t pauses; /* 1 in 'pauses' words is followed by a pause; 0 = none */
+	uint64_t delay;  /* cycles from a word's making, to its push; 0 = none */
+	bool is_made;
+	uint64_t due_cyc;
 };
 
 struct taker {
@@ -35,12 +38,34 @@ static const struct field sender_fields[] = { PORT_OUT(T, out, word, "numbers"),
 static const struct field taker_fields[] = { PORT_IN(T, in, word, "numbers"), FIELDS_END };
 #undef T
 
+/* Words that are made 'delay' cycles before they are pushed: ahead, when that is possible. */
+static uint64_t delayed_step(struct sender *s)
+{
+	if (!s->is_made) {
+		s->due_cyc = s->b.cycle + s->delay;
+		if (word_push_ahead(s->out, &(struct word){ s->sent }, s->due_cyc)) {
+			s->sent++;
+			return s->due_cyc + 1;
+		}
+		s->is_made = true;
+	}
+	if (s->b.cycle < s->due_cyc)
+		return s->due_cyc;
+	if (!chan_can_push(s->out))
+		return chan_stall(s->out);
+	word_push(s->out, &(struct word){ s->sent++ });
+	s->is_made = false;
+	return s->b.cycle + 1;
+}
+
 static uint64_t sender_step(struct block *b)
 {
 	struct sender *s = (struct sender *)b;
 
 	if (s->sent == N_WORDS)
 		return CYCLE_NEVER;
+	if (s->delay)
+		return delayed_step(s);
 	if (b->cycle < s->pause_until)
 		return s->pause_until;
 	if (!chan_can_push(s->out))
@@ -267,6 +292,52 @@ static void checker_faults_are_caught(void)
 	}
 }
 
+/* With a tap, which would see it, nothing is pushed ahead: the same times, in more steps. */
+static void chan_pushed_ahead_arrives_when_it_would(void)
+{
+	static struct chan_tap tap;
+	static const uint32_t depths[] = { 1, 2, 16 };
+
+	for (uint32_t i = 0; i < ARRAY_LEN(depths) * 2; i++) {
+		struct pair p[2];
+
+		for (uint32_t k = 0; k < 2; k++) {
+			pair_init(&p[k], 250000000, i & 1 ? 322265625 : 250000000, depths[i / 2], 2,
+				  NULL);
+			p[k].s->delay = 3;
+			p[k].t->pauses = 4;
+			if (k)
+				chan_attach(p[k].c, &tap);
+			pair_run(&p[k]);
+		}
+		CU_ASSERT_EQUAL(memcmp(p[0].t->at_ps, p[1].t->at_ps, sizeof(p[0].t->at_ps)), 0);
+		CU_ASSERT_EQUAL(p[0].c->wait_cyc, p[1].c->wait_cyc);
+		CU_ASSERT_EQUAL(p[0].c->stall_ps, p[1].c->stall_ps);
+		CU_ASSERT_TRUE(p[0].sim.steps < p[1].sim.steps);
+		pair_end(&p[0]);
+		pair_end(&p[1]);
+	}
+}
+
+/* What lies behind the time limit of a run is not pushed in it. */
+static void chan_push_ahead_stays_within_the_run(void)
+{
+	struct pair p;
+	struct err e = { 0 };
+
+	pair_init(&p, 250000000, 250000000, 16, 1, NULL);
+	p.s->delay = 3;
+	CU_ASSERT_TRUE_FATAL(netlist_finish(&p.sim, &e));
+	p.sim.until_ps = 11999;
+	CU_ASSERT_EQUAL(sim_run(&p.sim), SIM_END_UNTIL);
+	CU_ASSERT_EQUAL(p.c->pushes, 0);
+	p.sim.until_ps = 12000;
+	sim_run(&p.sim);
+	CU_ASSERT_EQUAL(p.c->pushes, 1);
+	CU_ASSERT_EQUAL(p.t->taken, 0);
+	pair_end(&p);
+}
+
 CU_TestInfo test_chan_tests[] = {
 	{ "chan_latency_is_exact_and_depth_twice_latency_runs_at_full_rate",
 	  chan_latency_is_exact_and_depth_twice_latency_runs_at_full_rate },
@@ -275,6 +346,8 @@ CU_TestInfo test_chan_tests[] = {
 	{ "chan_step_order_changes_nothing", chan_step_order_changes_nothing },
 	{ "chan_stall_patterns_change_times_not_order",
 	  chan_stall_patterns_change_times_not_order },
+	{ "chan_pushed_ahead_arrives_when_it_would", chan_pushed_ahead_arrives_when_it_would },
+	{ "chan_push_ahead_stays_within_the_run", chan_push_ahead_stays_within_the_run },
 	{ "checker_faults_are_caught", checker_faults_are_caught },
 	CU_TEST_INFO_NULL,
 };
