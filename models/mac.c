@@ -188,8 +188,9 @@ static uint64_t send(struct mac *m)
 		return wake;
 	}
 	mac_start_frame(m, in->buf);
-	chan_pop(m->tx_pkt);
-	return block_cycle_at(b, m->last_bit_ps);
+	chan_pop_only(m->tx_pkt);
+	wake = block_cycle_at(b, m->last_bit_ps);
+	return pkt_peek(m->tx_pkt) ? min_u64(wake, max_u64(m->start_cyc, b->cycle + 1)) : wake;
 }
 
 static void leave_rx(struct mac *m)

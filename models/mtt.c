@@ -173,7 +173,7 @@ static bool take(struct mtt *m)
 	m->next_cyc = m->b.cycle + m->issue_cyc;
 	m->va_page = r->req.va >> MTT_LOG_PAGE_MIN;
 	m->requests++;
-	chan_pop(m->req[m->client]);
+	chan_pop_only(m->req[m->client]);
 	return true;
 }
 

@@ -289,7 +289,7 @@ static uint64_t step_queues(struct pcie_tx *x, struct chan *in)
 
 	if (can_queue(x, t)) {
 		put(x, t);
-		chan_pop(in);
+		chan_pop_only(in);
 	}
 	if (x->free_cyc <= x->b->cycle)
 		choose(x);
@@ -326,7 +326,7 @@ uint64_t pcie_tx_send(struct pcie_tx *x, struct chan *in)
 	if (x->free_cyc <= x->b->cycle && tx_line_has_room(x->line[tlp_class(t)])) {
 		if (!send_directly(x, t))
 			return step_queues(x, in);
-		chan_pop(in);
+		chan_pop_only(in);
 		t = tlp_peek(in);
 		if (!t)
 			return CYCLE_NEVER;

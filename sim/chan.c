@@ -100,8 +100,6 @@ static inline void commit_pop(struct chan *c, uint64_t back)
 	c->head = chan_next(c, c->head);
 	if (--c->count == 0)
 		b->in_pending &= ~(1ull << c->in_bit);
-	else if (*chan_stamp(c, c->head) <= b->cycle)
-		b->rearm_cyc = b->cycle + 1;
 	if (c->is_stalled)
 		block_wake(c->producer, back);
 }
@@ -118,12 +116,26 @@ static __attribute__((noinline)) void pop_slow(struct chan *c)
 			t->popped(t, c, msg);
 }
 
-void chan_pop(struct chan *c)
+static inline void pop(struct chan *c)
 {
 	if (c->is_plain)
 		commit_pop(c, c->consumer->cycle + c->latency);
 	else
 		pop_slow(c);
+}
+
+void chan_pop(struct chan *c)
+{
+	struct block *b = c->consumer;
+
+	pop(c);
+	if (c->count && *chan_stamp(c, c->head) <= b->cycle)
+		b->rearm_cyc = b->cycle + 1;
+}
+
+void chan_pop_only(struct chan *c)
+{
+	pop(c);
 }
 
 /* ---- waiting for credits, watching ---- */

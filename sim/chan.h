@@ -124,6 +124,12 @@ static inline const void *chan_peek(const struct chan *c)
 /* Release the message last peeked and return its credit. */
 void chan_pop(struct chan *c);
 
+/*
+ * The same for a step that itself returns when it wants to look at the next head, if that is visible: it is not
+ * woken for it.
+ */
+void chan_pop_only(struct chan *c);
+
 /* Attach 't' (kept by the caller, which outlives the run). Allowed before the run only. */
 void chan_attach(struct chan *c, struct chan_tap *t);
 
