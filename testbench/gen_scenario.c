@@ -151,8 +151,6 @@ static void write_loss(struct gen *g)
 							[CORRUPT] = "corrupt",
 							[JITTER] = "jitter" };
 
-	if (one_in(g, 6)) /* what the receivers hold is all that the wire has: more is lost */
-		write_setting(g, "wire.buffer", one_in(g, 2) ? "64KiB" : "100KB");
 	fprintf(g->f, "[link0]\n");
 	for (unsigned i = 0; i < IMPAIRMENTS; i++) {
 		if (one_in(g, 2))
@@ -185,6 +183,11 @@ void gen_write_scenario(struct gen *g, uint64_t seed)
 		else if (knobs[i].usual)
 			write_setting(g, knobs[i].name, knobs[i].usual);
 	}
+	/* enough for all that the receivers can hold, or (what is more is lost) not */
+	write_setting(g, "wire.buffer",
+		      !g->is_lossy || !one_in(g, 6) ? "512KiB"
+		      : one_in(g, 2)                ? "64KiB"
+						    : "100KB");
 	if (g->is_lossy)
 		write_loss(g);
 }

@@ -21,13 +21,13 @@ static const char *mr_prefix(char mr)
 uint64_t gen_write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn, uint32_t len,
 		      const char *access, const char *fill)
 {
-	static const char *const pages[] = { "4KiB", "4KiB", "4KiB", "2MiB" };
+	static const char *const pages[] = { "4KiB", "2MiB" };
 	uint64_t va = 0x10000000ull + conn * 0x4000000ull + ((uint64_t)name[0] << 32) +
 		      ((uint64_t)name[1] << 40);
 
 	va += one_in(g, 2) ? 0 : 8 * below(g, 512);
 	fprintf(g->f, "mr h%u %s%u va=0x%" PRIx64 " len=%u access=%s page=%s fill=%s", host, name,
-		conn, va, len, access, pages[below(g, 4)], fill);
+		conn, va, len, access, pages[one_in(g, 10)], fill);
 	if (strcmp(name, "tgt") == 0)
 		fprintf(g->f, " rkey=0x%x", TGT_KEY(conn));
 	fputc('\n', g->f);
