@@ -191,6 +191,21 @@ static inline bool has_remote(enum wr_opcode op)
 	       op == WR_FLUSH || op == WR_ATOMIC_WRITE;
 }
 
+/*
+ * gen_trace.c: a new request, the last of its end; its local pieces; its place within 'len' bytes from
+ * 'from' on; what it may still do when the next one is posted; 'it' waits for 'x' to complete.
+ */
+struct item *gen_new_item(struct gen *g, uint32_t conn, uint32_t host, enum wr_opcode op);
+void gen_choose_local(struct gen *g, struct item *it, const struct conn *c, struct end *e);
+void gen_choose_remote(struct gen *g, struct item *it, struct end *e, uint32_t from, uint32_t len);
+void gen_keep_pending(struct gen *g, struct item *it, struct end *e);
+void gen_await(struct gen *g, struct item *it, struct item *x);
+uint32_t gen_message_length(struct gen *g, uint32_t mtu);
+
+/* gen_window.c: 'host' opens a window to the peer. Nothing of the end must be refused yet. */
+void gen_add_window(struct gen *g, uint32_t conn, uint32_t host);
+bool gen_is_end_free(const struct gen *g, uint32_t conn, uint32_t host);
+
 /* gen_write.c: the text of the trace, the items in the order of g->order. */
 void gen_write_trace(struct gen *g);
 uint64_t gen_write_mr(struct gen *g, uint32_t host, const char *name, uint32_t conn, uint32_t len,

@@ -43,7 +43,7 @@ static void make_connections(struct gen *g)
 
 /* ---- requests ---- */
 
-static uint32_t message_length(struct gen *g, uint32_t mtu)
+uint32_t gen_message_length(struct gen *g, uint32_t mtu)
 {
 	switch (below(g, 10)) {
 	case 0:
@@ -67,7 +67,7 @@ static uint32_t request_length(struct gen *g, enum wr_opcode op, uint32_t mtu)
 {
 	if (is_atomic(op) || op == WR_ATOMIC_WRITE)
 		return 8;
-	return message_length(g, mtu) + (op == WR_FLUSH);
+	return gen_message_length(g, mtu) + (op == WR_FLUSH);
 }
 
 static bool overlap(uint32_t a, uint32_t a_len, uint32_t b, uint32_t b_len)
@@ -122,7 +122,7 @@ static bool is_read_like(enum wr_opcode op)
 }
 
 /* 'it' waits for 'x' to complete, and by a fence for what it waited for before. */
-static void await(struct gen *g, struct item *it, struct item *x)
+void gen_await(struct gen *g, struct item *it, struct item *x)
 {
 	it->fence |= it->wait_for != 0;
 	it->wait_for = (uint32_t)(x - g->item) + 1;
@@ -143,7 +143,7 @@ static void wait_for_bytes(struct gen *g, struct item *it, struct end *e, const 
 	if (one_in(g, 2) || it->fence)
 		it->fence = true;
 	else if (it->wait_for <= last)
-		await(g, it, &g->item[last]);
+		gen_await(g, it, &g->item[last]);
 }
 
 /*
@@ -151,7 +151,7 @@ static void wait_for_bytes(struct gen *g, struct item *it, struct end *e, const 
  * (What is brought to a place from which an earlier request sends is no conflict: the response
  * tells that the request has arrived.)
  */
-static void choose_local(struct gen *g, struct item *it, const struct conn *c, struct end *e)
+void gen_choose_local(struct gen *g, struct item *it, const struct conn *c, struct end *e)
 {
 	bool is_target = is_read_like(it->op);
 	char mr = is_target || one_in(g, 4) ? 'l' : 's';
@@ -167,8 +167,7 @@ static void choose_local(struct gen *g, struct item *it, const struct conn *c, s
  * The place at the peer, within 'len' bytes from 'from' on, and a fence where order there would be open: before a write
  * behind a READ or ATOMIC of the same bytes, and before an ATOMIC behind a READ that may have to be repeated.
  */
-static void choose_remote(struct gen *g, struct item *it, struct end *e, uint32_t from,
-			  uint32_t len)
+void gen_choose_remote(struct gen *g, struct item *it, struct end *e, uint32_t from, uint32_t len)
 {
 	bool is_8 = is_atomic(it->op) || it->op == WR_ATOMIC_WRITE;
 
@@ -186,7 +185,7 @@ static void choose_remote(struct gen *g, struct item *it, struct end *e, uint32_
 	}
 }
 
-static void keep_pending(struct gen *g, struct item *it, struct end *e)
+void gen_keep_pending(struct gen *g, struct item *it, struct end *e)
 {
 	uint32_t n = (uint32_t)(it - g->item);
 
@@ -211,7 +210,7 @@ static void add_counter(struct gen *g, struct item *it)
 	it->piece[0] = (struct piece){ 't', 8 * g->n_tickets[it->host]++, 8 };
 }
 
-static struct item *new_item(struct gen *g, uint32_t conn, uint32_t host, enum wr_opcode op)
+struct item *gen_new_item(struct gen *g, uint32_t conn, uint32_t host, enum wr_opcode op)
 {
 	struct item *it = &g->item[g->n_items++];
 
@@ -230,17 +229,31 @@ static void add_echo(struct gen *g, uint32_t send)
 	if (g->may_end || s->op > WR_SEND_WITH_IMM || s->op < WR_SEND ||
 	    e->ech_at + s->len > c->region)
 		return;
-	it = new_item(g, s->conn, 1 - s->host, one_in(g, 2) ? WR_RDMA_WRITE : WR_SEND);
+	it = gen_new_item(g, s->conn, 1 - s->host, one_in(g, 2) ? WR_RDMA_WRITE : WR_SEND);
 	it->len = s->len;
 	it->n_pieces = s->len ? 1 : 0;
 	it->piece[0] = (struct piece){ 'e', e->ech_at, s->len };
 	if (has_remote(it->op))
-		choose_remote(g, it, e, 0, c->region);
-	keep_pending(g, it, e);
+		gen_choose_remote(g, it, e, 0, c->region);
+	gen_keep_pending(g, it, e);
 	it->echo_of = send + 1;
 	s->has_echo = true;
 	s->echo_at = e->ech_at;
 	e->ech_at += s->len;
+}
+
+/* Words that a READ may still be fetching are changed behind it: what it brings must be what was. */
+static void add_change(struct gen *g, const struct item *read)
+{
+	struct conn *c = &g->conn[read->conn];
+	struct end *e = &c->end[read->host];
+	struct item *it = gen_new_item(g, read->conn, read->host, WR_ATOMIC_FETCH_AND_ADD);
+
+	it->len = 8;
+	gen_choose_local(g, it, c, e);
+	gen_choose_remote(g, it, e, 0, c->region);
+	it->roff = (read->roff + read->len - 8) / 8 * 8; /* the last that it fetches */
+	gen_keep_pending(g, it, e);
 }
 
 static void add_request(struct gen *g, uint32_t conn, uint32_t host)
@@ -263,115 +276,21 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 	struct end *e = &c->end[host];
 	struct item *it;
 
-	it = new_item(g, conn, host, ops[below(g, sizeof(ops) / sizeof(ops[0]))]);
+	it = gen_new_item(g, conn, host, ops[below(g, sizeof(ops) / sizeof(ops[0]))]);
 	if (one_in(g, g->want->is_clean ? 3 : 12) && g->n_tickets[host] < COUNTER_SLOTS) {
 		add_counter(g, it);
 	} else {
 		it->len = request_length(g, it->op, c->mtu);
-		choose_local(g, it, c, e);
+		gen_choose_local(g, it, c, e);
 		if (has_remote(it->op))
-			choose_remote(g, it, e, 0, c->region);
+			gen_choose_remote(g, it, e, 0, c->region);
 		it->is_null = it->op != WR_FLUSH && has_remote(it->op) && !it->len && one_in(g, 2);
 	}
-	keep_pending(g, it, e);
+	gen_keep_pending(g, it, e);
+	if (it->op == WR_RDMA_READ && it->len > 16 && !g->out->may_fail && one_in(g, 2))
+		add_change(g, it);
 	if (one_in(g, 6))
 		add_echo(g, (uint32_t)(it - g->item));
-}
-
-/* A request through a window over 'len' bytes from 'from' on. */
-static struct item *use_window(struct gen *g, struct item *bind, uint32_t from, uint32_t len)
-{
-	static const enum wr_opcode ops[] = { WR_RDMA_WRITE, WR_RDMA_READ, WR_RDMA_WRITE_WITH_IMM };
-	struct conn *c = &g->conn[bind->conn];
-	struct end *e = &c->end[1 - bind->host];
-	struct item *it = new_item(g, bind->conn, 1 - bind->host, ops[below(g, 3)]);
-
-	it->len = 1 + below(g, len);
-	it->window = bind->window;
-	choose_local(g, it, c, e);
-	choose_remote(g, it, e, from, len);
-	keep_pending(g, it, e);
-	return it;
-}
-
-/* A window is taken back, by its owner or by the peer, who has ended its READs. */
-static struct item *take_back(struct gen *g, struct item *bind, struct item *last)
-{
-	bool by_peer = one_in(g, 2);
-	struct item *it = new_item(g, bind->conn, by_peer ? last->host : bind->host,
-				   by_peer ? WR_SEND_WITH_INV : WR_LOCAL_INV);
-
-	it->window = bind->window;
-	if (!by_peer) {
-		await(g, it, last);
-		return it;
-	}
-	it->fence = true;
-	it->len = message_length(g, g->conn[it->conn].mtu);
-	choose_local(g, it, &g->conn[it->conn], &g->conn[it->conn].end[it->host]);
-	keep_pending(g, it, &g->conn[it->conn].end[it->host]);
-	return it;
-}
-
-static bool is_end_free(const struct gen *g, uint32_t conn, uint32_t host)
-{
-	return !g->conn[conn].end[host].has_wrong;
-}
-
-/* The peer goes beyond what the window allows, as its last request. */
-static void misuse(struct gen *g, struct item *bind, struct item *last, bool is_taken_back)
-{
-	static const enum wr_opcode ops[] = { WR_RDMA_WRITE, WR_RDMA_READ, WR_RDMA_WRITE_WITH_IMM };
-	uint32_t host = 1 - bind->host;
-	struct conn *c = &g->conn[bind->conn];
-	struct item *it = new_item(g, bind->conn, host, ops[below(g, 2)]);
-	enum wrong wrong = is_taken_back                                           ? WRONG_INVALID
-			   : one_in(g, 3) && bind->roff % 8 == 0 && bind->len >= 8 ? WRONG_ACCESS
-										   : WRONG_WINDOW;
-
-	c->end[host].has_wrong = true;
-	it->wrong = wrong;
-	it->window = bind->window;
-	if (wrong == WRONG_ACCESS)
-		it->op = WR_ATOMIC_FETCH_AND_ADD;
-	it->len = is_atomic(it->op) ? 8
-				    : 1 + below(g, bind->len < 3 * c->mtu ? bind->len : 3 * c->mtu);
-	choose_local(g, it, c, &c->end[host]);
-	it->roff = bind->roff;
-	if (wrong == WRONG_WINDOW) /* from the byte before it, or to the byte behind it */
-		it->roff = bind->roff && one_in(g, 2) ? bind->roff - 1
-						      : bind->roff + bind->len - it->len + 1;
-	await(g, it, last);
-}
-
-/* 'host' opens a window over part of its tgt to the peer, who makes use of it. */
-static void add_window(struct gen *g, uint32_t conn, uint32_t host)
-{
-	struct conn *c = &g->conn[conn];
-	struct item *bind, *it = NULL;
-	struct window *w;
-	bool is_taken_back = !one_in(g, 4);
-
-	if (!is_end_free(g, conn, 0) || !is_end_free(g, conn, 1))
-		return;
-	bind = new_item(g, conn, host, WR_BIND_MW);
-	w = &g->window[g->n_windows++];
-
-	w->host = host;
-	w->key = (0x400 + g->n_windows) << 8 | below(g, 256);
-	w->newkey = one_in(g, 2) ? w->key : (w->key & ~0xffu) | below(g, 256);
-	bind->window = g->n_windows;
-	bind->len = 1 + below(g, c->region - 1);
-	bind->roff = below(g, c->region - bind->len + 1);
-	for (uint32_t n = 1 + below(g, 3); n; n--) {
-		it = use_window(g, bind, bind->roff,
-				bind->len < 10 * c->mtu ? bind->len : 10 * c->mtu);
-		await(g, it, bind);
-	}
-	if (is_taken_back)
-		it = take_back(g, bind, it);
-	if (g->out->is_wrong && one_in(g, 2))
-		misuse(g, bind, it, is_taken_back);
 }
 
 /* A request that must be refused, the last of its end. */
@@ -384,9 +303,9 @@ static void add_wrong(struct gen *g, uint32_t conn, uint32_t host)
 	struct conn *c = &g->conn[conn];
 	struct item *it;
 
-	if (!is_end_free(g, conn, host))
+	if (!gen_is_end_free(g, conn, host))
 		return;
-	it = new_item(g, conn, host, ops[below(g, ARRAY_LEN(ops))]);
+	it = gen_new_item(g, conn, host, ops[below(g, ARRAY_LEN(ops))]);
 	c->end[host].has_wrong = true;
 	it->wrong = PICK(g, WRONG_KEY, WRONG_END, WRONG_RIGHTS, WRONG_ALIGN, WRONG_LOCAL);
 	if (it->wrong == WRONG_ALIGN && !is_atomic(it->op))
@@ -394,7 +313,7 @@ static void add_wrong(struct gen *g, uint32_t conn, uint32_t host)
 	if (it->wrong == WRONG_LOCAL)
 		it->op = WR_RDMA_WRITE;
 	it->len = is_atomic(it->op) ? 8 : 1 + below(g, 3 * c->mtu);
-	choose_local(g, it, c, &c->end[host]);
+	gen_choose_local(g, it, c, &c->end[host]);
 	it->is_inline &= it->wrong != WRONG_LOCAL;
 	if (it->wrong == WRONG_LOCAL && it->n_pieces > 1)
 		it->n_pieces = 1;
@@ -472,10 +391,10 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t conn = below(g, g->n_conn), host = below(g, 4) == 0;
 
-		if (is_end_free(g, conn, host) && is_end_free(g, conn, 1 - host))
+		if (gen_is_end_free(g, conn, host) && gen_is_end_free(g, conn, 1 - host))
 			add_request(g, conn, host);
 		if (g->n_windows < MAX_WINDOWS && one_in(g, 10))
-			add_window(g, below(g, g->n_conn), below(g, 2));
+			gen_add_window(g, below(g, g->n_conn), below(g, 2));
 	}
 	if (out->is_wrong)
 		add_wrong(g, below(g, g->n_conn), below(g, 2));
