@@ -44,6 +44,12 @@ struct req_wqe {
 	uint8_t syndrome;          /* CQE_SYNDROME_* it will end with; 0 = none */
 };
 
+/* Selective repeat: PSNs from 'psn' to before 'end', and how far they were looked at. */
+struct req_mark {
+	uint32_t psn, end;
+	uint32_t pos; /* WQE of 'psn', or one before it */
+};
+
 struct req_qp {
 	struct req_wqe *ring;
 	uint32_t mask;
@@ -85,12 +91,13 @@ struct req_qp {
 	uint32_t react_psn;
 	uint64_t react_ps;
 	/* selective repeat: new packets never go back, send_psn == top_psn until something fails */
-	uint8_t *sacked;         /* bit map by PSN: the peer has it, from cum on */
-	uint32_t cum;            /* the peer has all before it (una, or past unanswered READs) */
-	uint32_t high;           /* behind the highest PSN that it has */
-	uint32_t re_psn, re_end; /* to be sent again: what is not in 'sacked' of these */
-	uint32_t re_pos;         /* WQE of re_psn, or one before it */
-	bool is_head_lost;       /* so is the packet at una, or the response to it */
+	uint8_t *sacked;    /* bit map by PSN: the peer has it, from cum on */
+	uint32_t cum;       /* the peer has all before it (una, or past unanswered READs) */
+	uint32_t high;      /* behind the highest PSN that it has */
+	struct req_mark re; /* to be sent again: what is not in 'sacked' of these */
+	struct req_mark
+		ask;       /* READs and ATOMICs of these: their response is lost, or thrown away */
+	bool is_head_lost; /* the packet at una is to be sent again */
 };
 
 /* PSNs of one message that go out in one job. */
@@ -279,7 +286,7 @@ void req_sr_take_sack(struct requester *r, const struct rx_pkt *m);
 /* Send again what is missing below the highest PSN that arrived, each packet once. */
 void req_sr_recover(struct requester *r, uint32_t qpi);
 
-/* The oldest unacknowledged packet is to be sent again. */
+/* The oldest unacknowledged packet is to be sent again; a READ or ATOMIC with all those behind it. */
 void req_sr_lose_head(struct requester *r, uint32_t qpi);
 
 /* All packets in flight that are not known to have arrived are to be sent again. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_loss.c - goodput of RC WRITE over a wire that loses packets: go-back-N by its formula,
- * selective repeat above it (the curve itself: tools/loss-curve.sh)
+ * selective repeat above it (the curve itself: tools/loss-curve.sh); and what a lost response to a
+ * READ or ATOMIC costs
  */
 #include <CUnit/CUnit.h>
 #include <math.h>
@@ -160,6 +161,98 @@ static void selective_repeat_sends_only_what_was_lost(void)
 	CU_ASSERT_EQUAL(lossy.dropped, 0);
 }
 
+/* Requests of one QP, and frames that the wire loses. */
+struct answered_case {
+	const char *post;
+	const char *lose;
+};
+
+#define READS "op=RDMA_READ repeat=8 window=8 stride=8 sge=back:0:8 remote=dst:0"
+#define LONG_READS "op=RDMA_READ repeat=4 window=4 stride=2048 sge=back:0:2048 remote=dst:0"
+#define ADDS "op=ATOMIC_FETCH_AND_ADD repeat=8 window=8 stride=0 sge=back:0:8 remote=dst:0 add=1"
+#define MIXED \
+	LONG_READS "\npost h0.q0 id=2 op=RDMA_WRITE sge=src:0:2048 remote=dst:16384" \
+		   "\npost h0.q0 id=3 " ADDS
+
+/* When the last of them has ended, in ps; *timeouts: of the requester. */
+static uint64_t end_of(const struct answered_case *c, const char *const *sets, uint64_t *timeouts)
+{
+	static struct tb_watch w;
+	static struct tb_run t;
+	char text[1200];
+	uint64_t to = 0;
+	int n = snprintf(text, sizeof(text),
+			 "rnicsim-trace 1\nhost h0\nhost h1\n"
+			 "mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n"
+			 "mr h0 back va=0x18000000 len=64KiB access=lw fill=zero\n"
+			 "mr h1 dst va=0x20000000 len=64KiB access=lw,rw,rr,ra fill=zero\n"
+			 "qp h0 q0 type=RC peer=h1.q0 mtu=256 timeout=8\n"
+			 "qp h1 q0 type=RC peer=h0.q0 mtu=256\n"
+			 "%s\npost h0.q0 id=1 %s\n",
+			 c->lose, c->post);
+
+	CU_ASSERT_FATAL(n > 0 && (size_t)n < sizeof(text));
+	CU_ASSERT_FATAL(tb_run_open(
+		&t, &(struct tb_run_how){ .trace = tb_write("answered.trace", text, (size_t)n),
+					  .ini = NIC,
+					  .sets = sets }));
+	tb_watch(&w, &t);
+	CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);
+	for (uint32_t i = 0; i < w.n_rows; i++)
+		to = max_u64(to, w.rows[i].t_ps[OP_POLL]);
+	if (strstr(c->post, "add=1")) { /* each once */
+		uint8_t sum;
+
+		tb_run_read(&t, "h1", "dst", 0, &sum, 1);
+		CU_ASSERT_EQUAL(sum, 8);
+	}
+	*timeouts = tb_run_stat(&t, "nic0.requester.timeouts");
+	tb_watch_release(&w);
+	tb_run_close(&t);
+	return to;
+}
+
+/* No slower than go-back-N, which waits for no timer, but for a few cycles. */
+static bool is_no_slower(uint64_t ps, uint64_t gbn_ps)
+{
+	return ps <= gbn_ps + gbn_ps / 20;
+}
+
+/* For one lost response no timer runs out, however many requests wait behind it. */
+static void selective_repeat_of_a_lost_response_waits_for_no_timer(void)
+{
+	static const struct answered_case cases[] = {
+		{ READS, "wire h1 h0 drop nth=2" },      { LONG_READS, "wire h1 h0 drop nth=3" },
+		{ LONG_READS, "wire h1 h0 drop nth=9" }, { ADDS, "wire h1 h0 drop nth=2" },
+		{ MIXED, "wire h1 h0 drop nth=3" },
+	};
+	/* the second answer too: that, the timer has to find, and the bound notices */
+	static const struct answered_case again = { READS, "wire h1 h0 drop nth=2,9" };
+	uint64_t timeouts, gbn = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		gbn = end_of(&cases[i], NULL, &timeouts);
+		CU_ASSERT_EQUAL(timeouts, 0);
+		CU_ASSERT(is_no_slower(end_of(&cases[i], sr, &timeouts), gbn));
+		CU_ASSERT_EQUAL(timeouts, 0);
+	}
+	gbn = end_of(&cases[0], NULL, &timeouts);
+	CU_ASSERT_FALSE(is_no_slower(end_of(&again, sr, &timeouts), gbn));
+	CU_ASSERT_EQUAL(timeouts, 1);
+}
+
+/* Requests and responses lost: no more timeouts than losses that only a timer can find. */
+static void selective_repeat_of_lost_atomics_needs_no_more_timeouts_than_go_back_n(void)
+{
+	static const struct answered_case lossy = {
+		ADDS, "wire h0 h1 drop nth=2,5\nwire h1 h0 drop nth=3"
+	};
+	uint64_t gbn_timeouts, timeouts, gbn = end_of(&lossy, NULL, &gbn_timeouts);
+
+	CU_ASSERT(is_no_slower(end_of(&lossy, sr, &timeouts), gbn));
+	CU_ASSERT(timeouts <= gbn_timeouts);
+}
+
 static void recovery_that_differs_between_the_ends_is_refused(void)
 {
 	static const char *const wrong[][3] = {
@@ -183,6 +276,10 @@ CU_TestInfo test_loss_tests[] = {
 	{ "go-back-N: delays add to the cost of a loss",
 	  go_back_n_delays_add_to_the_cost_of_a_loss },
 	{ "selective repeat sends only what was lost", selective_repeat_sends_only_what_was_lost },
+	{ "selective repeat of a lost response waits for no timer",
+	  selective_repeat_of_a_lost_response_waits_for_no_timer },
+	{ "selective repeat of lost atomics needs no more timeouts than go-back-N",
+	  selective_repeat_of_lost_atomics_needs_no_more_timeouts_than_go_back_n },
 	{ "recovery that differs between the ends is refused",
 	  recovery_that_differs_between_the_ends_is_refused },
 	CU_TEST_INFO_NULL
