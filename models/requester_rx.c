@@ -269,6 +269,7 @@ static void take_response(struct requester *r, const struct rx_pkt *m, const str
 		return;
 	}
 	if (!req_acknowledge(r, m->qpi, m->psn)) {
+		req_sr_received(r, m->qpi, psn_add(m->psn, 1)); /* and it is thrown away */
 		implied_nak(r, m->qpi);
 		return;
 	}

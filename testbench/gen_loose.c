@@ -185,7 +185,7 @@ void gen_make_loose(struct gen *g)
 	struct loose *l = &g->loose;
 	uint32_t n;
 
-	if (!g->want->is_clean && one_in(g, 2))
+	if (g->want->is_rarely_lossy || (!g->want->is_clean && one_in(g, 2)))
 		return;
 	l->is_sure = g->want->is_clean || (!g->is_lossy && one_in(g, 2));
 	g->out->is_sure = l->is_sure;

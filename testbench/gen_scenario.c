@@ -151,6 +151,10 @@ static void write_loss(struct gen *g)
 							[CORRUPT] = "corrupt",
 							[JITTER] = "jitter" };
 
+	if (g->want->is_rarely_lossy) {
+		write_setting(g, "link0.loss", "0.01");
+		return;
+	}
 	fprintf(g->f, "[link0]\n");
 	for (unsigned i = 0; i < IMPAIRMENTS; i++) {
 		if (one_in(g, 2))

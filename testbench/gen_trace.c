@@ -28,7 +28,7 @@ static void make_connections(struct gen *g)
 {
 	uint32_t budget = 6;
 
-	g->n_conn = 1 + below(g, MAX_CONN);
+	g->n_conn = g->want->is_rarely_lossy ? 1 : 1 + below(g, MAX_CONN);
 	for (uint32_t i = 0; i < g->n_conn; i++) {
 		struct conn *c = &g->conn[i];
 
@@ -277,7 +277,8 @@ static void add_request(struct gen *g, uint32_t conn, uint32_t host)
 	struct item *it;
 
 	it = gen_new_item(g, conn, host, ops[below(g, sizeof(ops) / sizeof(ops[0]))]);
-	if (one_in(g, g->want->is_clean ? 3 : 12) && g->n_tickets[host] < COUNTER_SLOTS) {
+	if (one_in(g, g->want->is_clean || g->want->is_rarely_lossy ? 3 : 12) &&
+	    g->n_tickets[host] < COUNTER_SLOTS) {
 		add_counter(g, it);
 	} else {
 		it->len = request_length(g, it->op, c->mtu);
@@ -380,14 +381,14 @@ void gen_make(struct gen_case *out, uint64_t seed, const struct gen_want *want)
 	g->out = out;
 	g->want = want;
 	out->is_checked = one_in(g, 4);
-	g->is_lossy = !want->is_clean && one_in(g, 2);
+	g->is_lossy = want->is_rarely_lossy || (!want->is_clean && one_in(g, 2));
 	out->may_fail = g->is_lossy || (!want->is_clean && one_in(g, 8));
-	out->is_wrong = !want->is_clean && one_in(g, 6);
+	out->is_wrong = !want->is_clean && !want->is_rarely_lossy && one_in(g, 6);
 	g->may_end = out->may_fail || out->is_wrong;
 	make_connections(g);
 	g->has_cq = one_in(g, 3);
 	gen_choose_reborn(g);
-	n = (want->is_clean ? 20 : 2) + below(g, 30);
+	n = (want->is_clean || want->is_rarely_lossy ? 20 : 2) + below(g, 30);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t conn = below(g, g->n_conn), host = below(g, 4) == 0;
 

@@ -33,7 +33,8 @@ struct gen_case {
 
 /* What kind of case; zeros: any. */
 struct gen_want {
-	bool is_clean;     /* no impairments, no short timers, nothing wrong */
+	bool is_clean;        /* no impairments, no short timers, nothing wrong */
+	bool is_rarely_lossy; /* one connection; one packet in a hundred is lost, and no more is amiss */
 	bool is_plain_nic; /* default sizes of everything */
 	bool may_block; /* receives of unreliable QPs may wait for ever for room in their queue */
 };

@@ -247,6 +247,10 @@ static const char *judge_receives(const struct tb_case *c, uint32_t qp)
 
 static const char *judge_rows(const struct tb_case *c)
 {
+	const char *timeouts = judge_timeouts(c);
+
+	if (timeouts)
+		return timeouts;
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
 		const struct ref_qp *q = &c->ref.qp[i];
 		const char *what = judge_queue(c, q->sends, q->n_sends, i, false);

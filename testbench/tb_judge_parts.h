@@ -16,6 +16,12 @@ const char *judge_counter(const struct tb_case *c, uint32_t h, uint8_t *const *a
 /* tb_judge_time.c: each request of QP 'qp' ended in time. */
 const char *judge_time(const struct tb_case *c, uint32_t qp);
 
+/*
+ * The same, selective repeat: no more ACK timeouts than frames lost or late, where no timer is shorter than the
+ * service of everything and all went well. So a loss does not cost each request behind it a timeout.
+ */
+const char *judge_timeouts(const struct tb_case *c);
+
 /* tb_judge_loose.c: receives and memory of the loose QPs. */
 const char *judge_loose(const struct tb_case *c, uint8_t *const *actual);
 

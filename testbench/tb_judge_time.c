@@ -96,6 +96,58 @@ static bool has_no_bound(const struct trace_qp *t, const struct ref_wr *w,
 	return w->is_error && t->rnr_retry == 7 && recv && !recv->t_poll;
 }
 
+static uint64_t nic_stat(const struct tb_case *c, uint32_t host, const char *stat)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "nic%" PRIu32 ".%s", host, stat);
+	return tb_run_stat(&c->run, name);
+}
+
+/* Whether each timer of an RC QP is longer than all service, and none of its requests ended badly or was given up. */
+static bool is_patient(const struct tb_case *c)
+{
+	uint64_t service = SERVICE_PS + 2 * round_ps(c);
+
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
+		const struct trace_qp *t = &c->run.trace->qps[i];
+		const struct ref_qp *q = &c->ref.qp[i];
+
+		if (t->type != QP_RC)
+			continue;
+		if (q->is_reborn || rto_ps(c, t) < service)
+			return false;
+		for (uint32_t k = 0; k < q->n_sends; k++)
+			if (c->ref.wr[q->sends[k]].is_error)
+				return false;
+	}
+	return true;
+}
+
+const char *judge_timeouts(const struct tb_case *c)
+{
+	static const char *const lost[] = { "mac.rx_dropped", "responder.dropped" };
+	static const char *const harmed[] = { "link0.lost", "link0.overrun", "link0.corrupted",
+					      "link0.delayed", "link0.late" };
+	const struct requester *r =
+		(const struct requester *)netlist_find(&c->run.r.sim, "nic0.requester");
+	uint64_t timeouts = 0, causes = 0;
+
+	if (r->recovery != RECOVERY_SR || !is_patient(c))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(harmed); i++)
+		causes += tb_run_stat(&c->run, harmed[i]);
+	for (uint32_t host = 0; host < 2; host++) {
+		timeouts += nic_stat(c, host, "requester.timeouts");
+		for (size_t i = 0; i < ARRAY_LEN(lost); i++)
+			causes += nic_stat(c, host, lost[i]);
+	}
+	if (timeouts > causes)
+		return judge_wrong("%" PRIu64 " ACK timeouts for %" PRIu64 " frames lost or late",
+				   timeouts, causes);
+	return NULL;
+}
+
 const char *judge_time(const struct tb_case *c, uint32_t qp)
 {
 	const struct ref_qp *q = &c->ref.qp[qp];

@@ -253,6 +253,22 @@ static void selective_repeat_of_lost_atomics_needs_no_more_timeouts_than_go_back
 	CU_ASSERT(timeouts <= gbn_timeouts);
 }
 
+/* Whichever packet is lost, of either side, it costs one timeout at most, and no more time than go-back-N's. */
+static void selective_repeat_of_any_single_loss_waits_for_one_timer(void)
+{
+	for (unsigned k = 1; k <= 120; k++) {
+		char lose[40];
+		struct answered_case c = { MIXED, lose };
+		uint64_t gbn_timeouts, timeouts, gbn;
+
+		snprintf(lose, sizeof(lose), "wire h%u h%u drop nth=%u", k % 2, 1 - k % 2,
+			 (k + 1) / 2);
+		gbn = end_of(&c, NULL, &gbn_timeouts);
+		CU_ASSERT(is_no_slower(end_of(&c, sr, &timeouts), gbn));
+		CU_ASSERT(timeouts <= gbn_timeouts && timeouts <= 1);
+	}
+}
+
 static void recovery_that_differs_between_the_ends_is_refused(void)
 {
 	static const char *const wrong[][3] = {
@@ -280,6 +296,8 @@ CU_TestInfo test_loss_tests[] = {
 	  selective_repeat_of_a_lost_response_waits_for_no_timer },
 	{ "selective repeat of lost atomics needs no more timeouts than go-back-N",
 	  selective_repeat_of_lost_atomics_needs_no_more_timeouts_than_go_back_n },
+	{ "selective repeat of any single loss waits for one timer",
+	  selective_repeat_of_any_single_loss_waits_for_one_timer },
 	{ "recovery that differs between the ends is refused",
 	  recovery_that_differs_between_the_ends_is_refused },
 	CU_TEST_INFO_NULL

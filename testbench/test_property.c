@@ -103,11 +103,17 @@ static bool all_happened(const uint64_t *n)
 	return ok;
 }
 
+/* Traces of one kind. */
+struct lot {
+	const char *const *sets;
+	struct gen_want want;
+};
+
 static uint64_t *playing; /* by job: the seed that it is at; all jobs see it */
 
 /* Traces with seeds first, first + step, ..., n of them. Returns how many are not as they must be. */
 static unsigned run_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t n,
-			  const char *const *sets)
+			  const struct lot *lot)
 {
 	static struct tb_case c;
 	uint64_t seen[EVENTS] = { 0 };
@@ -118,8 +124,7 @@ static unsigned run_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t 
 		const char *what = "it cannot be run";
 
 		playing[job] = seed;
-		if (tb_case_run(&c, seed, &(struct gen_want){ .may_block = true }, sets,
-				ORDER_FORWARD, false)) {
+		if (tb_case_run(&c, seed, &lot->want, lot->sets, ORDER_FORWARD, false)) {
 			what = tb_case_refer(&c);
 			what = what ? what : tb_judge(&c);
 		} else {
@@ -138,7 +143,7 @@ static unsigned run_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t 
 
 /* In a process of its own, which ends with status 0 when all was well. */
 static pid_t start_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t n,
-			 const char *const *sets)
+			 const struct lot *lot)
 {
 	unsigned before = CU_get_number_of_failures();
 	pid_t pid = fork();
@@ -146,11 +151,11 @@ static pid_t start_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t n
 	if (pid != 0)
 		return pid;
 	tb_own_dir();
-	exit(run_seeds(job, first, step, n, sets) || CU_get_number_of_failures() != before);
+	exit(run_seeds(job, first, step, n, lot) || CU_get_number_of_failures() != before);
 }
 
-/* A share (in 1/100) of the traces, with settings 'sets' besides, by as many processes as CPUs. */
-static void run_random(uint64_t share, const char *const *sets)
+/* A share (in 1/100) of the traces, of 'lot', by as many processes as CPUs. */
+static void run_lot(uint64_t share, const struct lot *lot)
 {
 	uint64_t first = number("RNICSIM_PROPERTY_SEED", 1);
 	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS) * share / 100;
@@ -163,7 +168,7 @@ static void run_random(uint64_t share, const char *const *sets)
 	CU_ASSERT_FATAL(playing != MAP_FAILED);
 	fflush(stdout);
 	for (uint64_t i = 0; i < jobs; i++)
-		pid[i] = start_seeds(i, first + i, jobs, (n + jobs - 1 - i) / jobs, sets);
+		pid[i] = start_seeds(i, first + i, jobs, (n + jobs - 1 - i) / jobs, lot);
 	for (uint64_t i = 0; i < jobs; i++) {
 		CU_ASSERT_FATAL(pid[i] > 0 && waitpid(pid[i], &status, 0) == pid[i]);
 		CU_ASSERT_EQUAL(status, 0);
@@ -173,9 +178,14 @@ static void run_random(uint64_t share, const char *const *sets)
 	munmap(playing, MAX_JOBS * sizeof(*playing));
 }
 
+static void run_random(uint64_t share, const char *const *sets)
+{
+	run_lot(share, &(struct lot){ sets, { .may_block = true } });
+}
+
 static void random_traces_end_as_the_reference(void)
 {
-	run_random(70, NULL);
+	run_random(62, NULL);
 }
 
 static void random_traces_with_selective_repeat_end_as_the_reference(void)
@@ -189,6 +199,10 @@ static void random_traces_with_selective_repeat_end_as_the_reference(void)
 						"requester.react_delay=1us",
 						"responder.nak_delay=2us",
 						NULL };
+	/* timers so long that a timeout is never early: judge_timeouts() */
+	static const char *const patient[] = { "requester.recovery=sr",  "responder.recovery=sr",
+					       "requester.rto=low_high", "requester.rto_min=1s",
+					       "requester.rto_max=1s",   NULL };
 	static const char *const estimated[] = { "requester.rto=estimated", "requester.rto_max=2ms",
 						 "requester.react_delay=2us",
 						 "responder.nak_delay=2us", NULL };
@@ -197,6 +211,7 @@ static void random_traces_with_selective_repeat_end_as_the_reference(void)
 
 	run_random(6, sr);
 	run_random(4, low_high);
+	run_lot(8, &(struct lot){ patient, { .is_rarely_lossy = true } });
 	run_random(4, estimated);
 	run_random(4, doubling);
 }

@@ -7,6 +7,7 @@
 #include <CUnit/CUnit.h>
 #include <string.h>
 
+#include "models/requester.h"
 #include "testbench/tb_judge.h"
 
 /* Of this seed: messages of all services, adders from both hosts. */
@@ -374,9 +375,29 @@ static void faults_of_atomics_are_noticed(void)
 	CU_ASSERT(is_noticed(add_once_more, false));
 }
 
+/* Selective repeat with patient timers: one timeout more than frames were lost. */
+static void a_timeout_without_a_loss_is_noticed(void)
+{
+	static const char *const sets[] = { "requester.recovery=sr",  "responder.recovery=sr",
+					    "requester.rto=low_high", "requester.rto_min=1s",
+					    "requester.rto_max=1s",   NULL };
+	static struct tb_case c;
+	struct requester *r;
+
+	CU_ASSERT_FATAL(tb_case_run(&c, SEED, &(struct gen_want){ .is_clean = true }, sets,
+				    ORDER_FORWARD, false));
+	CU_ASSERT_PTR_NULL(tb_case_refer(&c));
+	CU_ASSERT_PTR_NULL(tb_judge(&c));
+	r = (struct requester *)(void *)netlist_find(&c.run.r.sim, "nic0.requester");
+	r->timeouts++;
+	CU_ASSERT_PTR_NOT_NULL(tb_judge(&c));
+	tb_case_close(&c);
+}
+
 CU_TestInfo test_property_faults_tests[] = {
 	{ "faults_are_noticed", faults_are_noticed },
 	{ "faults_of_uc_ud_and_srq_are_noticed", faults_of_uc_ud_and_srq_are_noticed },
 	{ "faults_of_atomics_are_noticed", faults_of_atomics_are_noticed },
+	{ "a_timeout_without_a_loss_is_noticed", a_timeout_without_a_loss_is_noticed },
 	CU_TEST_INFO_NULL
 };
