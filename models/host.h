@@ -63,8 +63,9 @@ struct drv_qp {
 	uint8_t last_ctrl
 		[8]; /* first control qword of the last WQE posted: what the doorbell carries */
 	uint32_t max_inline;
-	uint32_t core;    /* that posts here */
-	uint8_t state;    /* enum qp_state (trace.h), as the program set or saw it */
+	uint32_t core;       /* that posts here */
+	uint32_t core_asked; /* by the trace, modulo the cores, + 1; 0 = in turn */
+	uint8_t state;       /* enum qp_state (trace.h), as the program set or saw it */
 	bool is_destroyed;
 	/* completions of its send, receive CQ before this one are of a life before its reset */
 	uint32_t life[2];
@@ -74,8 +75,8 @@ struct drv_qp {
 
 /* The driver's side of a CQ; index as in nic->cq. */
 struct drv_cq {
-	uint32_t ci;         /* CQEs consumed, running */
-	uint32_t stale;      /* those before this one may be of no use to anyone: they are polled away */
+	uint32_t ci;    /* CQEs consumed, running */
+	uint32_t stale; /* those before this one may be of no use to anyone: they are polled away */
 	uint32_t ci_written; /* as last stored to the doorbell record */
 	uint32_t
 		outstanding; /* work requests posted whose completion would come here; and each QP of
@@ -86,6 +87,7 @@ struct drv_cq {
 	bool is_armed, is_draining; /* event mode: an event is to come; it came, emptied now */
 	uint64_t n_events;          /* completion events seen */
 	uint32_t core;              /* that polls it */
+	uint32_t core_asked;        /* the same; 0 = that of its first QP */
 	uint32_t next_poll;         /* list of CQs to be polled: index + 1 */
 };
 

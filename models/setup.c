@@ -153,6 +153,7 @@ static void create_cqs(struct system *s)
 						    .moderate_ps = c->moderate_ps,
 						    .is_event = c->is_event },
 				&s->cqs[i]);
+		s->hosts[c->host].cq[s->cqs[i]].core_asked = c->core + 1;
 	}
 }
 
@@ -223,6 +224,7 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 			       "QP %s: a work request of %" PRIu32 " segments or %" PRIu32
 			       " inline bytes is larger than 16 blocks of 64 B",
 			       q->name, q->max_sge, q->max_inline);
+	h->qp[s->qps[i].qpi].core_asked = q->core + 1; /* TRACE_NONE: 0 */
 	return true;
 }
 

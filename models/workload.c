@@ -63,7 +63,8 @@ static const struct field workload_fields[] = {
 		   "time of the core for an event: interrupt, and the program that waited wakes up",
 		   "declared"),
 	PARAM(T, cores, 1, 1, UAR_PAGES, "core",
-	      "cores; the QPs of the host belong to them in turn, each has a UAR page", "declared"),
+	      "cores; QPs without a core= of their own belong to them in turn, each has a UAR page",
+	      "declared"),
 	PARAM(T, ci_every, 16, 1, 1u << 20, "CQE",
 	      "the consumer index is stored after so many completions, or a quarter of the CQ",
 	      "declared"),
@@ -326,13 +327,13 @@ static void workload_build(struct block *b)
 	h->wc_bytes = w->wc_bytes;
 }
 
-/* QPs take turns; a CQ is polled by the core of the first QP that it serves. */
+/* QPs take turns; a CQ is polled by the core of the first QP that it serves; unless the trace says which. */
 static void assign_cores(struct workload *w, struct host *h)
 {
 	for (uint32_t i = 0; i < h->nic->n_cq; i++)
 		h->cq[i].core = 0;
 	for (uint32_t i = h->nic->n_qp; i-- > 0;) {
-		h->qp[i].core = i % w->cores;
+		h->qp[i].core = (h->qp[i].core_asked ? h->qp[i].core_asked - 1 : i) % w->cores;
 		for (uint32_t k = 0; k < 2; k++) {
 			uint32_t cqi = k ? h->nic->qp[i].scq : h->nic->qp[i].rcq;
 
@@ -340,6 +341,9 @@ static void assign_cores(struct workload *w, struct host *h)
 				h->cq[cqi].core = h->qp[i].core;
 		}
 	}
+	for (uint32_t i = 0; i < h->nic->n_cq; i++)
+		if (h->cq[i].core_asked)
+			h->cq[i].core = (h->cq[i].core_asked - 1) % w->cores;
 }
 
 /*

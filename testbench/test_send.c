@@ -209,15 +209,15 @@ static void batch_rings_once_with_eight_bytes(void)
 #define QPS 4u
 
 /* QPS QPs of one CQ each, N inline WRITEs apart; every second one has a receive queue in use. */
-static void cores_trace(char *text, size_t size)
+static void cores_trace(char *text, size_t size, const char *const *of_qp, const char *cq)
 {
-	size_t n = 0;
+	size_t n = (size_t)snprintf(text, size, "%s", cq ? cq : "");
 
 	for (unsigned i = 0; i < QPS; i++)
 		n += (size_t)snprintf(text + n, size - n,
-				      "qp h0 q%u type=RC peer=h1.q%u inline=64\n"
+				      "qp h0 q%u type=RC peer=h1.q%u inline=64%s%s\n"
 				      "qp h1 q%u type=RC peer=h0.q%u\n",
-				      i, i, i, i);
+				      i, i, of_qp ? of_qp[i] : "", cq ? " scq=c" : "", i, i);
 	n += (size_t)snprintf(text + n, size - n,
 			      "recv h0.q1 id=1 sge=src:65536:64\n"
 			      "post h1.q1 id=1 op=SEND sge=dst:0:8\n");
@@ -236,8 +236,39 @@ static struct numbers run_cores(const char *cores, const char *post_cost)
 {
 	char text[4096];
 
-	cores_trace(text, sizeof(text));
+	cores_trace(text, sizeof(text), NULL, NULL);
 	return run(text, (const char *[]){ cores, post_cost, "workload.post=blueflame", NULL });
+}
+
+static uint64_t run_on(const char *const *of_qp, const char *cq, const char *cost)
+{
+	char text[4096];
+
+	cores_trace(text, sizeof(text), of_qp, cq);
+	return run(text,
+		   (const char *[]){ "workload.cores=4", cost, "workload.post=blueflame", NULL })
+		.time_ps;
+}
+
+/* The trace says which core a QP and a CQ belong to; what it does not say goes in turn. */
+static void qps_and_cqs_belong_to_the_cores_of_the_trace(void)
+{
+	static const char *const own[QPS] = { " core=0", " core=1", " core=2", " core=3" };
+	static const char *const modulo[QPS] = { " core=4", " core=9", "", "" };
+	static const char *const two[QPS] = { " core=1", " core=3", " core=3", " core=1" };
+	static const char *const one[QPS] = { " core=2", " core=2", " core=2", " core=2" };
+	const char *post = "workload.post_cost=1us", *poll = "workload.poll_cost=1us";
+	uint64_t turn = run_on(NULL, NULL, post), post_ps = N * PS_PER_US;
+
+	CU_ASSERT_EQUAL(run_on(own, NULL, post), turn);
+	CU_ASSERT_EQUAL(run_on(modulo, NULL, post), turn);
+	CU_ASSERT(run_on(two, NULL, post) > 2 * post_ps && run_on(two, NULL, post) < 3 * post_ps);
+	CU_ASSERT(run_on(one, NULL, post) > 4 * post_ps && run_on(one, NULL, post) < 5 * post_ps);
+	/* polls of 1 us: on the core that posts to the first QP, or on one that does nothing else */
+	CU_ASSERT(run_on(one, "cq h0 c core=0\n", poll) <= run_on(one, "cq h0 c\n", poll));
+	CU_ASSERT_NOT_EQUAL(run_on(one, "cq h0 c core=0\n", poll),
+			    run_on(one, "cq h0 c core=2\n", poll));
+	CU_ASSERT_EQUAL(run_on(one, "cq h0 c\n", poll), run_on(one, "cq h0 c core=2\n", poll));
 }
 
 /* With posts of 1 us and little else, the time is that of the core with the most posts. */
@@ -298,7 +329,7 @@ static void cores_step_order_and_sleeping_change_nothing(void)
 	static const char *const sets[] = { "workload.cores=3", "workload.post=bf_inline", NULL };
 	char text[4096];
 
-	cores_trace(text, sizeof(text));
+	cores_trace(text, sizeof(text), NULL, NULL);
 	same_in_every_order(text, sets);
 }
 
@@ -593,6 +624,7 @@ CU_TestInfo test_send_tests[] = { TEST(doorbell_mode_costs_a_register_write_and_
 				  TEST(blueflame_without_buffers_is_a_doorbell),
 				  TEST(batch_rings_once_with_eight_bytes),
 				  TEST(cores_post_at_the_same_time),
+				  TEST(qps_and_cqs_belong_to_the_cores_of_the_trace),
 				  TEST(cores_step_order_and_sleeping_change_nothing),
 				  TEST(engine_of_two_units_starts_twice_as_often),
 				  TEST(nic_at_1_ghz_does_120_million_messages),

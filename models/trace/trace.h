@@ -104,7 +104,7 @@ struct trace_mw {
 };
 struct trace_cq {
 	char name[NAME_MAX_LEN + 1];
-	uint32_t host, depth, moderate_count;
+	uint32_t host, depth, moderate_count, core; /* TRACE_NONE: that of its first QP */
 	uint64_t moderate_ps;
 	bool is_event;
 	unsigned line;
@@ -125,6 +125,7 @@ struct trace_qp {
 	uint32_t psn, mtu, sq, rq, max_sge, max_inline;
 	uint32_t state;         /* enum qp_state */
 	uint32_t scq, rcq, srq; /* TRACE_NONE = its own / none */
+	uint32_t core;          /* TRACE_NONE = in turn */
 	uint32_t rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, prio, sl, tclass;
 	uint32_t flow_label, hop_limit, sport, pkey, qkey; /* sport 0 = by rule */
 	uint8_t access;                                    /* ACCESS_* */
@@ -208,7 +209,7 @@ struct trace_record {
 	uint8_t *mem_bytes;        /* hex:, owned (trace_record_release); NULL = set: */
 	/* MODIFY, ARM */
 	uint32_t state; /* enum qp_state */
-	uint32_t psn;   /* RTR: first one expected; RTS: first one sent; TRACE_NONE when not given */
+	uint32_t psn; /* RTR: first one expected; RTS: first one sent; TRACE_NONE when not given */
 	uint32_t limit;
 	bool solicited_only;
 	/* last, so that only what is used of them need be kept */
