@@ -164,25 +164,27 @@ static void reset_at(const char *type, const char *more, bool is_shared, const c
 		go(sets, ORDER_FORWARD, false, NULL);
 }
 
-static void sweep(const char *type, const char *more, bool is_shared, const char *const *sets)
+/* 'ns': from one moment to the next. */
+static void sweep(const char *type, const char *more, bool is_shared, const char *const *sets,
+		  unsigned ns)
 {
 	for (unsigned step = 0; step < 40; step++)
-		reset_at(type, more, is_shared, sets, 1000 + 370 * step, step);
+		reset_at(type, more, is_shared, sets, 1000 + ns * step, step);
 }
 
 static void rc_reset_at_any_moment_lives_again(void)
 {
-	sweep("RC", "", false, NULL);
+	sweep("RC", "", false, NULL, 370);
 }
 
 static void uc_reset_at_any_moment_lives_again(void)
 {
-	sweep("UC", "", false, NULL);
+	sweep("UC", "", false, NULL, 370);
 }
 
 static void ud_reset_at_any_moment_lives_again(void)
 {
-	sweep("UD", "", false, NULL);
+	sweep("UD", "", false, NULL, 370);
 }
 
 static void rc_with_small_caches_and_blueflame_lives_again(void)
@@ -191,13 +193,14 @@ static void rc_with_small_caches_and_blueflame_lives_again(void)
 	      (const char *[]){ "workload.post=blueflame", "requester.wqe_cache=3",
 				"responder.rsc_cache=true", "responder.ack_delay=2us",
 				"responder.nak_delay=1us", "requester.react_delay=3us",
-				"cqe_writer.compress=true", NULL });
+				"cqe_writer.compress=true", NULL },
+	      370);
 }
 
 /* The program loses no time between two lives, and memory is far away. */
 static void rc_brought_up_at_once_lives_again(void)
 {
-	static const char *const gbn[] = { "workload.cmd_cost=1ns",
+	static const char *const far[] = { "workload.cmd_cost=1ns",
 					   "host_mem.read_latency=3us",
 					   "responder.nak_delay=2us",
 					   "responder.ack_delay=2us",
@@ -205,7 +208,7 @@ static void rc_brought_up_at_once_lives_again(void)
 					   "wire.loss=0.03",
 					   NULL };
 
-	sweep("RC", "", false, gbn);
+	sweep("RC", "", false, far, 2300);
 }
 
 /*
