@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_CQ 64u
 #define MAX_MR_BYTES (64 * GIB)
 #define MAX_ENTRIES (1ull << 25)
 #define KEY_SLACK 17u /* entries before the first key assigned, and one to spare */
@@ -199,16 +198,14 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 		.srq = q->srq == TRACE_NONE ? 0 : s->srqs[q->srq] + 1,
 	};
 	uint32_t rq = q->srq == TRACE_NONE ? q->rq : t->srqs[q->srq].depth;
-	uint32_t own = CQI_NONE, n;
+	uint32_t own = CQI_NONE;
 	int err;
 
-	/*
-	 * its own CQ holds every completion that its queues can cause, and in a small one what was read
-	 * and not told: the consumer index lags by up to a quarter
-	 */
-	n = (a.scq == CQI_NONE ? q->sq : 0) + (a.rcq == CQI_NONE ? rq : 0);
+	/* its own CQ holds every completion that its queues can cause */
 	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
-		verbs_create_cq(h, &(struct verbs_cq){ .depth = n < SMALL_CQ ? n + n / 3 + 1 : n },
+		verbs_create_cq(h,
+				&(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
+							     (a.rcq == CQI_NONE ? rq : 0) },
 				&own);
 	a.scq = a.scq == CQI_NONE ? own : a.scq;
 	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;

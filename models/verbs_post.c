@@ -342,6 +342,20 @@ static void append_blueflame(struct host *h, const struct qp_attr *q, struct drv
 	d->sq_rung = d->sq_bb;
 }
 
+/*
+ * One completion more may come to a CQ: where those that were read and not told would leave no room
+ * for it, the device is told of them first.
+ */
+static void expect_completion(struct host *h, uint32_t cqi, struct cpu_list *out)
+{
+	struct drv_cq *d = &h->cq[cqi];
+	uint32_t untold = d->ci - d->ci_written;
+
+	if (untold && untold + d->outstanding >= h->nic->cq[cqi].depth)
+		verbs_update_ci(h, cqi, out);
+	d->outstanding++;
+}
+
 int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op,
 		    struct cpu_list *out)
 {
@@ -354,6 +368,7 @@ int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint
 
 	if (err)
 		return err;
+	expect_completion(h, q->scq, out);
 	bytes = wqe_bytes(wr, q->type);
 	blocks = (uint32_t)ceil_div(bytes, WQE_BB);
 	off = build_wqe(w, wr, q, d, signaled);
@@ -372,7 +387,6 @@ int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint
 	memcpy(d->last_ctrl, w, sizeof(d->last_ctrl));
 	by_blueflame = is_blueflame(h, d, wr, bytes);
 	d->sq_bb = (uint16_t)(d->sq_bb + blocks);
-	h->cq[q->scq].outstanding++;
 	if (by_blueflame)
 		append_blueflame(h, q, d, (uint16_t)(d->sq_bb - blocks), op, out);
 	else if (!(wr->flags & WR_MORE))
@@ -466,11 +480,11 @@ int verbs_post_recv(struct host *h, uint32_t rqi, const struct recv_wr *wr, uint
 		post_shared(h, rqi - h->nic->n_qp, wr, op, out);
 		return 0;
 	}
+	expect_completion(h, q->rcq, out);
 	slot = d->rq.head & (q->rq_wqe - 1);
 	append_bytes(out, q->rq_pa + (uint64_t)slot * q->rq_stride, w,
 		     put_recv(w, wr, q->rq_stride), op);
 	q->rq_op[slot] = op;
-	h->cq[q->rcq].outstanding++;
 	ring_push(&d->rq, &(struct wr_entry){ .wr_id = wr->wr_id,
 					      .op = op,
 					      .ticket = wr->ticket,

@@ -462,6 +462,26 @@ static void poll_and_update_use_the_consumer_index(void)
 	tear_down();
 }
 
+/* 16 entries: completions read and not told, and those outstanding, leave room for one more or not. */
+static void post_tells_of_completions_read_when_room_is_short(void)
+{
+	static const struct sge sge = { 0x10000000, 64, 0x1234 };
+
+	for (uint32_t outstanding = 10; outstanding <= 11; outstanding++) {
+		bool is_told = outstanding == 11;
+		struct send_wr wr = a_write(&sge);
+
+		set_up(TB_TWO_HOSTS);
+		h->cq[0].ci = 5;
+		h->cq[0].outstanding = outstanding;
+		CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
+		CU_ASSERT_EQUAL(list.req[0].addr == h->nic->cq[0].dbr_pa, is_told);
+		CU_ASSERT_EQUAL(h->cq[0].ci_written, is_told ? 5 : 0);
+		CU_ASSERT_EQUAL(h->cq[0].outstanding, outstanding + 1);
+		tear_down();
+	}
+}
+
 /* ---- control path ---- */
 
 static const uint8_t *entry_of(uint32_t key)
@@ -583,6 +603,8 @@ CU_TestInfo test_verbs_tests[] = {
 	{ "completion_covers_unsignaled_before_it", completion_covers_unsignaled_before_it },
 	{ "completion_with_error_gives_its_status", completion_with_error_gives_its_status },
 	{ "poll_and_update_use_the_consumer_index", poll_and_update_use_the_consumer_index },
+	{ "post_tells_of_completions_read_when_room_is_short",
+	  post_tells_of_completions_read_when_room_is_short },
 	{ "reg_mr_writes_both_tables", reg_mr_writes_both_tables },
 	{ "reg_mr_with_two_keys_splits_rights", reg_mr_with_two_keys_splits_rights },
 	{ "reg_mr_index_taken_is_an_error", reg_mr_index_taken_is_an_error },
