@@ -109,6 +109,7 @@ static bool check_ring(struct doorbell *d, const uint8_t *ctrl, struct sq_db *m)
 	m->qpi = qpi;
 	m->index = (uint16_t)hdr_get(ctrl, 8, 16);
 	m->n_bb = (uint8_t)ceil_div(wqe_segs(ctrl) * WQE_SEG, WQE_BB);
+	m->tail = wqe_segs(ctrl) % (WQE_BB / WQE_SEG);
 	m->producer = (uint16_t)(m->index + m->n_bb);
 	if (qpi == QPI_NONE) {
 		d->bad_qpn++;

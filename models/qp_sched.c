@@ -36,6 +36,7 @@ struct sched_qp {
 	uint32_t credits; /* WQEs that may still be fetched */
 	uint32_t bf;      /* BlueFlame: the WQE at 'index', or BUF_NONE */
 	uint8_t bf_bb;    /* its basic blocks */
+	uint8_t tail;     /* segments in the last basic block before 'producer'; 0 = all */
 	uint32_t later;   /* next on the list of those that wait for their time */
 };
 
@@ -246,6 +247,7 @@ static void take_doorbell(struct qp_sched *s)
 	} else {
 		take_blueflame(s, q, m);
 		q->producer = m->producer;
+		q->tail = m->tail;
 		consider(s, m->qpi);
 	}
 	chan_pop(s->sq_db);
@@ -310,7 +312,8 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 					  .n_bb = q->bf != BUF_NONE
 							  ? q->bf_bb
 							  : (uint16_t)(q->producer - q->index),
-					  .max_wqe = (uint16_t)q->credits });
+					  .max_wqe = (uint16_t)q->credits,
+					  .tail = q->tail });
 	q->bf = BUF_NONE;
 	q->is_fetching = true;
 	s->n_fetching++;

@@ -27,6 +27,10 @@ static const struct field wqe_fetch_fields[] = {
 	PARAM(T, prefetch, 8, 1, 64, "BB", "basic blocks read for one order", "declared"),
 	PARAM(T, reads, 16, 1, MAX_READS, "req", "orders under way",
 	      "fitted: 60 M WQEs a second need 16 at 1 us a read and 4 WQEs an order"),
+	PARAM_BOOL(
+		T, exact, 0,
+		"the last WQE is read as long as its doorbell says, not to the end of its basic block",
+		"declared: off; the doorbell's first qword has the length (mlx5, protocol.md 13)"),
 	PARAM_BYTES(T, width, 64, 16, 1024, "WQE bytes decoded in a cycle",
 		    "documented: open RNIC RTL, 512-bit datapath"),
 	PARAM(T, wqe_slots, 4096, 16, 200000, "WQE", "send WQEs held until they are completed",
@@ -141,11 +145,14 @@ static void read_blocks(struct wqe_fetch *w)
 	struct sq_slot *s = &w->slot[i];
 	const struct qp_attr *qp = wqe_fetch_qp(w, s->order.qpi);
 	uint32_t at = (s->order.index + s->asked) & (qp->sq_bb - 1);
-	uint32_t n = (uint32_t)min_u64(s->want - s->asked, qp->sq_bb - at);
+	uint32_t n = (uint32_t)min_u64(s->want - s->asked, qp->sq_bb - at), len = n * WQE_BB;
+
+	if (w->exact && s->order.tail && s->asked + n == s->order.n_bb)
+		len -= WQE_BB - s->order.tail * WQE_SEG;
 
 	dma_req_push(w->dma_req, &(struct dma_req){ .addr = qp->sq_pa + (uint64_t)at * WQE_BB,
 						    .key = KEY_PHYS,
-						    .len = n * WQE_BB,
+						    .len = len,
 						    .buf = s->buf,
 						    .off = s->asked * WQE_BB,
 						    .tag = TAG_SQ | i,

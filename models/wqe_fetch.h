@@ -61,6 +61,7 @@ struct rq_qp {
 struct wqe_fetch {
 	struct block b;
 	/* parameters */
+	bool exact;
 	uint32_t prefetch, reads, width, wqe_slots, rq_prefetch, rq_low;
 	/* ports */
 	struct chan *fetch, *rq_req, *qpc_rsp, *dma_rsp, *fetched, *wqe, *rq_rsp;

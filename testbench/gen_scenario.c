@@ -41,6 +41,7 @@ static const struct knob knobs[] = {
 	KNOB("pktizer.rsp_packets", "64", "2", "3", "8"),
 	KNOB("pktizer.ack_req_every", NULL, "0", "1", "3", "7"),
 	KNOB("wqe_fetch.prefetch", NULL, "1", "2", "3", "64"),
+	KNOB("wqe_fetch.exact", NULL, "on"),
 	KNOB("wqe_fetch.reads", NULL, "1", "2"),
 	KNOB("wqe_fetch.width", NULL, "16B", "1KiB"),
 	KNOB("wqe_fetch.wqe_slots", "200", "16", "17", "40"),

@@ -142,6 +142,38 @@ static void row_is_met_by_its_profile_and_missed_with_a_fault(void)
 	CU_ASSERT(e.is_set);
 }
 
+/* The lost frame's repair, on the line: a NAK and a reaction that take as long as they are set to; the faults are 3 us more. */
+static void repair_of_a_loss_takes_what_the_nics_take(void)
+{
+	static const struct {
+		enum calibrate_value value;
+		const char *slow;
+		double us;
+	} cases[] = { { VALUE_NAK, " --set responder.nak_delay=5us", 2 },
+		      { VALUE_REACT, " --set requester.react_delay=7us", 4 } };
+	struct calibrate_row row = { .profile = "connectx5", .band = BAND_AT_LEAST };
+	struct calibrate_result r, slow;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char perf[128];
+
+		row.value = cases[i].value;
+		row.published = cases[i].us;
+		row.perf = "write_bw -s 4096 -n 100 --drop 20";
+		CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
+		CU_ASSERT(r.is_met && r.simulated < cases[i].us + 1.5);
+		snprintf(perf, sizeof(perf), "%s%s", row.perf, cases[i].slow);
+		row.perf = perf;
+		CU_ASSERT_EQUAL(calibrate_run(&row, &slow, &e), EXIT_OK);
+		CU_ASSERT_DOUBLE_EQUAL(slow.simulated - r.simulated, 3, 0.5);
+	}
+	/* no frame is lost: there is nothing to see */
+	row.perf = "write_bw -s 4096 -n 10 -t 10 --drop 20";
+	CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
+	CU_ASSERT_FALSE(r.is_met);
+}
+
 static void wrong_arguments_are_refused(void)
 {
 	char calibrate[] = "calibrate", option[] = "--xml", profile[] = "connectx9", other[] = "x";
@@ -164,6 +196,7 @@ CU_TestInfo test_calibrate_tests[] = {
 	{ "row_is_met_by_its_profile_and_missed_with_a_fault",
 	  row_is_met_by_its_profile_and_missed_with_a_fault },
 	{ "wrong_arguments_are_refused", wrong_arguments_are_refused },
+	{ "repair_of_a_loss_takes_what_the_nics_take", repair_of_a_loss_takes_what_the_nics_take },
 	{ "curve_has_one_number_of_outstanding_requests",
 	  curve_has_one_number_of_outstanding_requests },
 	CU_TEST_INFO_NULL

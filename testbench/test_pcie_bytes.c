@@ -203,8 +203,8 @@ static void write_of_29_bytes_costs_189_on_the_link(void)
 	tb_end(&t);
 }
 
-/* The same through a pair of NICs: 64 B of doorbell by write combining, but a WQE of a whole block. */
-static void write_of_29_bytes_through_the_nic(void)
+/* The same through a pair of NICs: 64 B of doorbell by write combining, and the WQE, of 'wqe_b'. */
+static void write_29_through_the_nic(const char *exact, uint64_t wqe_b)
 {
 	static const char text[] = "rnicsim-trace 1\nhost h0\nhost h1\n"
 				   "mr h0 src va=0x10000000 len=4KiB access=lw fill=inc\n"
@@ -212,8 +212,8 @@ static void write_of_29_bytes_through_the_nic(void)
 				   "qp h0 q0 type=RC peer=h1.q0 mtu=1024\n"
 				   "qp h1 q0 type=RC peer=h0.q0 mtu=1024\n"
 				   "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:29 remote=dst:0\n";
-	static const char *const sets[] = { "pcie_link.hdr_req=20", "workload.post=blueflame",
-					    "doorbell.bf_buffers=0", NULL };
+	const char *const sets[] = { "pcie_link.hdr_req=20", "workload.post=blueflame",
+				     "doorbell.bf_buffers=0", exact, NULL };
 	static struct tb_run t;
 
 	tb_run_ok(&t, &(struct tb_run_how){
@@ -221,9 +221,16 @@ static void write_of_29_bytes_through_the_nic(void)
 			      .sets = sets });
 	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic0.mac.tx_line_bytes"), 127 + 3);
 	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic0.pcie_link.down_doorbell_b"), 64 + 20);
-	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic0.pcie_link.down_wqe_b"), 64 + 20);
+	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic0.pcie_link.down_wqe_b"), wqe_b + 20);
 	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic0.pcie_link.down_payload_read_b"), 29 + 20);
 	tb_run_close(&t);
+}
+
+/* A WQE of one segment has 48 B (Husky's 36), of a basic block of 64. */
+static void write_of_29_bytes_through_the_nic(void)
+{
+	write_29_through_the_nic("wqe_fetch.exact=off", 64);
+	write_29_through_the_nic("wqe_fetch.exact=on", 48);
 }
 
 #define TEST(f) \

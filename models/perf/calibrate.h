@@ -20,6 +20,13 @@ enum calibrate_value {
 	VALUE_MOPS,  /* messages a second */
 	VALUE_SHARE, /* message rate as a share of that of 'versus' */
 	VALUE_PAUSE, /* percent of the time for which NIC 0 has its peer pause */
+	VALUE_FRAME, /* bytes on the line a message, of NIC 0 */
+	VALUE_PCIE, /* bytes on PCIe a message to NIC 0: doorbell, WQE, payload, headers included */
+	VALUE_MISS, /* ns from a context's read to its arrival */
+	/* us, on the line, around the frame that --drop names */
+	VALUE_NAK,    /* next frame's arrival to NAK */
+	VALUE_REACT,  /* NAK's arrival to the lost packet */
+	VALUE_RESEND, /* lost frame to the same again */
 	CALIBRATE_VALUES
 };
 

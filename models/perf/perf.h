@@ -36,6 +36,7 @@ struct perf_spec {
 	/* not perftest's: */
 	uint64_t threads; /* cores of each host, among which the QPs are dealt out, a CQ each */
 	uint64_t sges;    /* segments of a message */
+	uint64_t drop;    /* this frame of the client is lost, from 1 on; 0 = none */
 	uint64_t region, stride; /* bytes of memory a side that messages walk through; 0 = stay */
 	/* how it is run */
 	const char *nic;                 /* profile */
@@ -69,7 +70,19 @@ struct perf_end {
 	uint16_t lid;
 };
 
+/*
+ * How the NICs repaired the loss of one frame, as an observer on the line sees it; 0 = did not happen.
+ */
+struct perf_repair {
+	uint64_t lost_ps;   /* first bit of the lost frame */
+	uint64_t gap_ps;    /* last bit of the next frame at the server */
+	uint64_t nak_ps;    /* first bit of the NAK from there */
+	uint64_t told_ps;   /* last bit of the NAK at the client */
+	uint64_t resent_ps; /* first bit of the lost packet, sent again */
+};
+
 struct perf_result {
+	struct perf_repair repair;  /* of the frame that perf_spec.drop names */
 	struct perf_times times[2]; /* by host */
 	uint64_t errors;            /* requests that ended with another status than success */
 	uint8_t status;             /* of the first of them */
@@ -109,6 +122,15 @@ struct perf_stat {
 };
 int perf_measure_stats(const struct perf_spec *s, struct perf_result *r, struct perf_stat *stats,
 		       uint32_t n_stats, struct err *e);
+
+/* ---- perf_repair.c ---- */
+
+struct rnic;
+struct perf_watch;
+
+/* Watch the frames of a run that was built and not started, for 'drop'; 'to' is filled on the way. Free it after the run. */
+struct perf_watch *perf_watch_open(struct rnic *r, uint64_t drop, struct perf_repair *to);
+void perf_watch_close(struct perf_watch *w);
 
 /* ---- perf_stats.c ---- */
 

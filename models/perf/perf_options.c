@@ -74,6 +74,7 @@ static const struct option options[] = {
 	{ "", "--sges", FORM_NUMBER_OF, AT(sges), 1, 16, IN_TESTS | (IN_VERBS & ~IN_ATOMIC), NULL },
 	{ "", "--region", FORM_NUMBER_OF, AT(region), 4096, 1ull << 36, IN_BW | IN_VERBS, NULL },
 	{ "", "--stride", FORM_NUMBER_OF, AT(stride), 1, 1ull << 32, IN_BW | IN_VERBS, NULL },
+	{ "", "--drop", FORM_NUMBER_OF, AT(drop), 1, 1ull << 32, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--nic", FORM_WORD, AT(nic), 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--set", FORM_SET, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "", "--seed", FORM_NUMBER_OF, AT(seed), 0, UINT64_MAX, IN_TESTS | IN_VERBS, NULL },
@@ -244,7 +245,7 @@ static bool unknown_option(const char *name, struct err *e)
 		e, NULL, 0,
 		"perf: unknown option '%s'%s%s%s; allowed: -s -a -n -q -t -r -I -m -Q -l -o -u "
 		"-b -c -A -F -d -i -p -x, their long names, --report_gbits, --use_hugepages, --threads N, "
-		"--sges N, --region SIZE, --stride SIZE, --nic PROFILE, "
+		"--sges N, --region SIZE, --stride SIZE, --drop N, --nic PROFILE, "
 		"--set block.key=value, --seed N, --out DIR",
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -32,6 +32,7 @@ struct perf_run {
 	bool is_built;
 	struct perf_sink sink;
 	struct run_report *report;
+	struct perf_watch *watch;
 };
 
 static void take(struct oplog_sink *sink, const struct op_row *row)
@@ -123,6 +124,8 @@ static bool build(struct perf_run *u, struct err *e)
 	u->sink.sink.take = take;
 	oplog_attach(u->r.system->oplog, &u->sink.sink);
 	u->report = run_report_open(&u->r, u->s->dir, NULL, e);
+	if (u->s->drop)
+		u->watch = perf_watch_open(&u->r, u->s->drop, &u->sink.r->repair);
 	return u->report && netlist_finish(&u->r.sim, e);
 }
 
@@ -234,6 +237,7 @@ int perf_measure_stats(const struct perf_spec *s, struct perf_result *r, struct 
 	clock_gettime(CLOCK_MONOTONIC, &t1);
 	r->wall_s = (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) / 1e9;
 	run_report_close(u.report);
+	perf_watch_close(u.watch);
 	if (u.is_built)
 		rnic_destroy(&u.r);
 	if (u.trace)

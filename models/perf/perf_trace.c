@@ -196,6 +196,8 @@ void perf_trace_write(const struct perf_spec *s, FILE *f)
 
 	write_hosts(&w);
 	write_qps(&w);
+	if (s->drop)
+		fprintf(f, "wire h0 h1 drop nth=%" PRIu64 "\n", s->drop);
 	if (s->is_lat && s->verb == PERF_WRITE)
 		write_ping_pong(&w);
 	else if (s->is_lat && s->verb == PERF_SEND)
