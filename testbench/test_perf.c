@@ -408,7 +408,37 @@ static void byte_that_never_comes_is_named(void)
 		strstr(told, "the byte at 0x1001007 of h0 to become 2: its post 2 of 2 polls it"));
 }
 
+/* -U as they came, -H sorted: as many numbered lines as spans between posts, and the same values. */
+static void samples_are_printed_as_perftest_does(void)
+{
+	struct err e;
+	char *out, *at;
+	double last = 0, us, sum[2] = { 0 };
+	unsigned k, n = 0;
+
+	CU_ASSERT_EQUAL(perf("perf write_lat -n 12 -U -H", &out, &e), 0);
+	at = out;
+	for (unsigned list = 0; list < 2; list++) {
+		at = strstr(at, "#, usec\n");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+		at = strchr(at, '\n') + 1;
+		for (n = 0; sscanf(at, "%u, %lg", &k, &us) == 2; at = strchr(at, '\n') + 1) {
+			CU_ASSERT_EQUAL(k, ++n);
+			CU_ASSERT(list == 0 || us >= last);
+			last = us;
+			sum[list] += us;
+		}
+		CU_ASSERT_EQUAL(n, 11);
+		last = 0;
+	}
+	CU_ASSERT_DOUBLE_EQUAL(sum[0], sum[1], 1e-6);
+	free(out);
+	CU_ASSERT_EQUAL(perf("perf write_bw -H", NULL, &e), 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "has no meaning"));
+}
+
 CU_TestInfo test_perf_tests[] = {
+	{ "samples_are_printed_as_perftest_does", samples_are_printed_as_perftest_does },
 	{ "perf_output_has_perftests_lines", perf_output_has_perftests_lines },
 	{ "perf_all_prints_a_row_a_size", perf_all_prints_a_row_a_size },
 	{ "latency_of_recorded_posts_is_perftests", latency_of_recorded_posts_is_perftests },

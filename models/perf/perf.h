@@ -33,6 +33,7 @@ struct perf_spec {
 	uint64_t post_list, outs;    /* requests a doorbell; READs, ATOMICs in flight a QP */
 	uint64_t timeout;            /* as in 4.096 us x 2^timeout */
 	bool is_all, is_bidir, is_cas, is_gbits, has_huge;
+	bool is_histogram, is_unsorted; /* latencies one by one: sorted, as they came */
 	/* not perftest's: */
 	uint64_t threads; /* cores of each host, among which the QPs are dealt out, a CQ each */
 	uint64_t sges;    /* segments of a message */
@@ -133,6 +134,12 @@ struct perf_watch *perf_watch_open(struct rnic *r, uint64_t drop, struct perf_re
 void perf_watch_close(struct perf_watch *w);
 
 /* ---- perf_stats.c ---- */
+
+/* How many times a sample counts a message: 2 for a ping-pong. */
+double perf_halves(const struct perf_spec *s);
+
+/* Times between two posts, ps, into *delta, which the caller frees; returns how many. */
+uint64_t perf_samples(const struct perf_result *r, bool is_sorted, uint64_t **delta);
 
 void perf_latency(const struct perf_spec *s, const struct perf_result *r, struct perf_lat *l);
 void perf_bandwidth(const struct perf_spec *s, const struct perf_result *r, struct perf_bw *b);

@@ -12,6 +12,7 @@
 #include "models/nic.h"
 #include "models/perf/perf.h"
 #include "models/trace/trace.h"
+#include "sim/units.h"
 
 #define LINE \
 	"---------------------------------------------------------------------------------------\n"
@@ -102,6 +103,18 @@ static void print_ends(const struct perf_spec *s, const struct perf_result *r)
 		printf(HEAD_BW, s->is_gbits ? "Gb" : "MB", s->is_gbits ? "Gb" : "MB");
 }
 
+/* The samples, numbered from 1, as perftest's -U and -H do. */
+static void print_samples(const struct perf_spec *s, const struct perf_result *r, bool is_sorted)
+{
+	uint64_t *delta, n = perf_samples(r, is_sorted, &delta);
+
+	printf("#, usec\n");
+	for (uint64_t i = 0; i < n; i++)
+		printf("%" PRIu64 ", %g\n", i + 1,
+		       (double)delta[i] / (double)PS_PER_US / perf_halves(s));
+	free(delta);
+}
+
 static void print_row(const struct perf_spec *s, const struct perf_result *r)
 {
 	double unit = s->is_gbits ? 1e9 / 8 : 1024.0 * 1024.0;
@@ -109,6 +122,10 @@ static void print_row(const struct perf_spec *s, const struct perf_result *r)
 	struct perf_bw b;
 
 	if (s->is_lat) {
+		if (s->is_unsorted)
+			print_samples(s, r, false);
+		if (s->is_histogram)
+			print_samples(s, r, true);
 		perf_latency(s, r, &l);
 		printf(ROW_LAT, s->size, s->iters, l.min, l.max, l.typical, l.average, l.stdev,
 		       l.p99, l.p999);

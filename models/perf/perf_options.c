@@ -59,6 +59,8 @@ static const struct option options[] = {
 	{ "-o", "--outs", FORM_NUMBER_OF, AT(outs), 1, 255, IN_TESTS | IN_READ | IN_ATOMIC, NULL },
 	{ "-u", "--qp-timeout", FORM_NUMBER_OF, AT(timeout), 0, 31, IN_TESTS | IN_VERBS, NULL },
 	{ "-b", "--bidirectional", FORM_FLAG, AT(is_bidir), 0, 1, IN_BW | IN_VERBS, NULL },
+	{ "-H", "--report-histogram", FORM_FLAG, AT(is_histogram), 0, 1, IN_LAT | IN_VERBS, NULL },
+	{ "-U", "--report-unsorted", FORM_FLAG, AT(is_unsorted), 0, 1, IN_LAT | IN_VERBS, NULL },
 	{ "-c", "--connection", FORM_TYPE, 0, 0, 0, IN_TESTS | IN_VERBS, NULL },
 	{ "-A", "--atomic_type", FORM_ATOMIC, 0, 0, 0, IN_TESTS | IN_ATOMIC, NULL },
 	{ "-D", "--duration", FORM_IGNORED, 0, 0, 0, 0, "a run has a number of iterations (-n)" },
@@ -244,7 +246,7 @@ static bool unknown_option(const char *name, struct err *e)
 	return err_set(
 		e, NULL, 0,
 		"perf: unknown option '%s'%s%s%s; allowed: -s -a -n -q -t -r -I -m -Q -l -o -u "
-		"-b -c -A -F -d -i -p -x, their long names, --report_gbits, --use_hugepages, --threads N, "
+		"-b -c -A -H -U -F -d -i -p -x, their long names, --report_gbits, --use_hugepages, --threads N, "
 		"--sges N, --region SIZE, --stride SIZE, --drop N, --nic PROFILE, "
 		"--set block.key=value, --seed N, --out DIR",
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");

@@ -33,21 +33,34 @@ static double median(const uint64_t *v, uint64_t n)
 	return ((double)v[half] + (double)v[half - 1]) / 2;
 }
 
+uint64_t perf_samples(const struct perf_result *r, bool is_sorted, uint64_t **delta)
+{
+	const struct perf_times *t = &r->times[0];
+	uint64_t n = t->n ? t->n - 1 : 0;
+
+	*delta = x_calloc(n + 1, sizeof(**delta));
+	for (uint64_t i = 0; i < n; i++)
+		(*delta)[i] = t->post_ps[i + 1] - t->post_ps[i];
+	if (is_sorted)
+		qsort(*delta, n, sizeof(**delta), by_value);
+	return n;
+}
+
+double perf_halves(const struct perf_spec *s)
+{
+	return s->verb == PERF_WRITE || s->verb == PERF_SEND ? 2 : 1;
+}
+
 void perf_latency(const struct perf_spec *s, const struct perf_result *r, struct perf_lat *l)
 {
 	const struct perf_times *t = &r->times[0];
-	bool is_half = s->verb == PERF_WRITE || s->verb == PERF_SEND;
-	double us = (double)PS_PER_US * (is_half ? 2 : 1), sum = 0, square = 0;
-	uint64_t n = t->n - 1, *delta;
+	double us = (double)PS_PER_US * perf_halves(s), sum = 0, square = 0;
+	uint64_t n, *delta;
 
 	*l = (struct perf_lat){ 0 };
 	if (t->n < LAT_TAIL + 2)
 		return;
-	delta = x_calloc(n, sizeof(*delta));
-	for (uint64_t i = 0; i < n; i++)
-		delta[i] = t->post_ps[i + 1] - t->post_ps[i];
-	qsort(delta, n, sizeof(*delta), by_value);
-	n -= LAT_TAIL;
+	n = perf_samples(r, true, &delta) - LAT_TAIL;
 	for (uint64_t i = 0; i < n; i++)
 		sum += (double)delta[i] / us;
 	l->average = sum / (double)n;
