@@ -70,7 +70,7 @@ static const struct command perf_command = {
 	.usage =
 		"{write,read,send,atomic}_{lat,bw} [-s SIZE | -a] [-n ITERS] [-q QPS] [-t DEPTH] [-I INLINE] "
 		"[-m MTU] [-Q CQ-MOD] [-l LIST] [-o OUTS] [-b] [-c RC|UC|UD] [-u TIMEOUT] [-A ATOMIC] "
-		"[--report_gbits] [--use_hugepages] [--nic PROFILE] [--set block.key=value]... [--seed N] "
+		"[-H] [-U] [--report_gbits] [--use_hugepages] [--drop N] [--nic PROFILE] [--set block.key=value]... [--seed N] "
 		"[--out DIR]",
 	.doc = "perftest's benchmarks (ib_write_lat, ib_write_bw, ...) on two simulated hosts",
 	.run = cmd_perf,
@@ -93,7 +93,15 @@ static const struct command calibrate_command = {
 	.run = cmd_calibrate,
 };
 
+static const struct command describe_all_command = {
+	.name = "describe",
+	.usage = "[BLOCK | profile [NAME]] [--json | --sv]",
+	.doc = "what a block is: parameters with default, range, unit, meaning and evidence; ports; statistics; "
+	       "and what profiles there are, and set",
+	.run = cmd_describe,
+};
+
 const struct command *const command_list[] = {
-	&run_command,       &trace_command,    &perf_command, &pcie_bench_command,
-	&calibrate_command, &describe_command, NULL
+	&run_command,       &trace_command,        &perf_command, &pcie_bench_command,
+	&calibrate_command, &describe_all_command, NULL
 };

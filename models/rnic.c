@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sim/command.h"
 
@@ -177,52 +176,6 @@ const struct block_class host_section = {
 	.fields = host_fields,
 	.doc = "section [host] of a scenario: every host; [host0], ...: one",
 };
-/* ---- profiles ---- */
-
-/*
- * Where profile 'name' is: a path as it stands; a name in $RNICSIM_PROFILES, in models/profiles beside the
- * program's own folder (so that it works from anywhere), or below the current one.
- */
-static void profile_path(const char *name, char *path)
-{
-	const char *env = getenv("RNICSIM_PROFILES");
-	char exe[PATH_LEN / 2];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
-
-	if (strchr(name, '/')) {
-		snprintf(path, PATH_LEN, "%s", name);
-		return;
-	}
-	if (env) {
-		snprintf(path, PATH_LEN, "%.250s/%.200s.ini", env, name);
-		return;
-	}
-	exe[n > 0 ? n : 0] = '\0';
-	slash = strrchr(exe, '/');
-	if (slash)
-		*slash = '\0';
-	snprintf(path, PATH_LEN, "%s/../models/profiles/%.200s.ini", exe, name);
-	if (access(path, R_OK) != 0)
-		snprintf(path, PATH_LEN, "models/profiles/%.200s.ini", name);
-}
-
-bool rnic_read_profile(struct config *cfg, const char *group, const char *host,
-		       const char *otherwise, struct err *e)
-{
-	const struct setting *set = config_lookup(cfg, group, "nic", "profile");
-	char path[PATH_LEN];
-
-	profile_path(set ? set->value : otherwise, path);
-	if (set && access(path, R_OK) != 0)
-		return err_set(
-			e, set->file, set->line,
-			"there is no profile '%s'; allowed: the names of the .ini files in models/profiles, or a path",
-			set->value);
-	return config_read_profile(cfg, path, group, e) &&
-	       (!host || config_read_profile(cfg, path, host, e));
-}
-
 /* ---- building ---- */
 
 struct part {

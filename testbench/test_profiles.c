@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "models/run/commands.h"
 #include "sim/err.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"
@@ -124,7 +126,61 @@ static void the_manual_lists_every_profile(void)
 	drop_profiles();
 }
 
+static int describe_words(int argc, char **argv, struct err *e)
+{
+	const char *kept_name = tb_path("describe");
+	int kept, status;
+
+	memset(e, 0, sizeof(*e));
+	fflush(stdout);
+	kept = dup(STDOUT_FILENO);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(freopen(kept_name, "w", stdout));
+	status = cmd_describe(argc, argv, e);
+	fflush(stdout);
+	dup2(kept, STDOUT_FILENO);
+	close(kept);
+	return status;
+}
+
+static void describe_lists_and_prints_profiles(void)
+{
+	char describe[] = "describe", profile[] = "profile", name[] = "connectx5", bad[] = "abacus";
+	char *argv[] = { describe, profile, name, NULL }, *wrong[] = { describe, profile, bad };
+	char *text, word[300];
+	struct err e;
+
+	CU_ASSERT_EQUAL(describe_words(2, argv, &e), 0);
+	text = tb_read(tb_path("describe"));
+	find_profiles();
+	for (unsigned i = 0; i < n_names; i++) {
+		snprintf(word, sizeof(word), "| `%s` | ", names[i]);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, word));
+	}
+	drop_profiles();
+	free(text);
+	CU_ASSERT_EQUAL(describe_words(3, argv, &e), 0);
+	text = tb_read(tb_path("describe"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "documented: ConnectX-5 EN product brief"));
+	free(text);
+	CU_ASSERT_EQUAL(describe_words(3, wrong, &e), 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "allowed: connectib, connectx3, connectx5"));
+}
+
+static void device_that_is_no_nic_is_refused_as_one(void)
+{
+	static const char *const sets[] = { "nic.profile=pcie-bench", NULL };
+	struct tb_run t = { 0 };
+
+	CU_ASSERT_FALSE(tb_run_open(
+		&t, &(struct tb_run_how){ .trace = "traces/demo.trace", .sets = sets }));
+	CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, "is no NIC"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, "allowed: connectib"));
+	tb_run_close(&t);
+}
+
 CU_TestInfo test_profiles_tests[] = {
+	{ "describe_lists_and_prints_profiles", describe_lists_and_prints_profiles },
+	{ "device_that_is_no_nic_is_refused_as_one", device_that_is_no_nic_is_refused_as_one },
 	{ "every_line_of_a_profile_has_its_evidence", every_line_of_a_profile_has_its_evidence },
 	{ "every_profile_runs_the_demo", every_profile_runs_the_demo },
 	{ "the_manual_lists_every_profile", the_manual_lists_every_profile },

@@ -12,5 +12,6 @@ int cmd_run(int argc, char **argv, struct err *e);
 int cmd_perf(int argc, char **argv, struct err *e);
 int cmd_pcie_bench(int argc, char **argv, struct err *e);
 int cmd_calibrate(int argc, char **argv, struct err *e);
+int cmd_describe(int argc, char **argv, struct err *e); /* blocks, and profiles */
 
 #endif
