@@ -150,7 +150,7 @@ static void repair_of_a_loss_takes_what_the_nics_take(void)
 		const char *slow;
 		double us;
 	} cases[] = { { VALUE_NAK, " --set responder.nak_delay=5us", 2 },
-		      { VALUE_REACT, " --set requester.react_delay=7us", 4 } };
+		      { VALUE_REACT, " --set requester.react_delay=6us", 3 } };
 	struct calibrate_row row = { .profile = "connectx5", .band = BAND_AT_LEAST };
 	struct calibrate_result r, slow;
 	struct err e = { 0 };
@@ -162,7 +162,8 @@ static void repair_of_a_loss_takes_what_the_nics_take(void)
 		row.published = cases[i].us;
 		row.perf = "write_bw -s 4096 -n 100 --drop 20";
 		CU_ASSERT_EQUAL(calibrate_run(&row, &r, &e), EXIT_OK);
-		CU_ASSERT(r.is_met && r.simulated < cases[i].us + 1.5);
+		/* what is under construction goes out first: 32 KiB are 2.7 us */
+		CU_ASSERT(r.is_met && r.simulated < cases[i].us + 3);
 		snprintf(perf, sizeof(perf), "%s%s", row.perf, cases[i].slow);
 		row.perf = perf;
 		CU_ASSERT_EQUAL(calibrate_run(&row, &slow, &e), EXIT_OK);
