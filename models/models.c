@@ -95,7 +95,7 @@ static const struct command calibrate_command = {
 
 static const struct command describe_all_command = {
 	.name = "describe",
-	.usage = "[BLOCK | profile [NAME]] [--json | --sv]",
+	.usage = "[BLOCK] [--json | --sv] | profile [NAME]",
 	.doc = "what a block is: parameters with default, range, unit, meaning and evidence; ports; statistics; "
 	       "and what profiles there are, and set",
 	.run = cmd_describe,
