@@ -138,12 +138,14 @@ static void curves_of_a_run_change_nothing_and_foretell_other_sizes(void)
 
 #define WQES(blocks) \
 	{ \
-		"workload.cores=24", "requester.wqe_cache=" blocks, NULL \
+		"workload.cores=24", "requester.wqe_reads=1", "requester.rsp_ahead=1", \
+			"requester.wqe_cache=" blocks, NULL \
 	}
 
 /*
- * WQEs of two blocks, READ, so that each is used when it is sent and when it is answered. What a run
- * missed is what its own curve says; and of other sizes, as all queues are full at all times, nearly.
+ * WQEs of two blocks, READ, so that each is used when it is sent and when it is answered, and none
+ * is read ahead and kept. What a run missed is what its own curve says; and of other sizes, as all
+ * queues are full at all times, nearly.
  */
 static void wqe_cache_of_a_run_foretells_other_sizes(void)
 {
