@@ -60,9 +60,8 @@ static inline const struct nic *rnic_nic(const struct rnic *r, uint32_t i)
 }
 
 /*
- * Run to the end: nothing pending, the time limit, or sim_stop(). Blocks that never sleep
- * (every_cycle) never leave the run idle: then it is over when the trace has been read, every request
- * is done and nothing has moved for a while.
+ * Run to the end: nothing pending, the time limit, sim_stop(), or (SIM_END_STOPPED too) nothing that gets done for
+ * stall_ps and no record that starts later.
  */
 enum sim_end rnic_run(struct rnic *r);
 

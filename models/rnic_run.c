@@ -8,26 +8,6 @@
 #include "models/rnic.h"
 
 #define SLICE_PS (1 * PS_PER_MS) /* of the first look whether anything gets done */
-#define QUIET_SLICE_PS (10 * PS_PER_US)
-#define QUIET_SLICES 10u
-
-/* True when no channel holds a message: with sleeping off, the sign that a run may be over. */
-static bool is_drained(const struct sim *s)
-{
-	for (uint32_t i = 0; i < s->n_chans; i++)
-		if (s->chans[i]->count)
-			return false;
-	return true;
-}
-
-/* Every request is done, and no record is left that starts later. */
-static bool is_done(const struct rnic *r)
-{
-	uint32_t host, qp;
-
-	return r->system->is_eof && system_unfinished(r->system, &host, &qp) == 0 &&
-	       is_drained(&r->sim) && !system_has_future(r->system, r->sim.now_ps);
-}
 
 /* What only grows when something gets done: a sender that is told to wait over and over does not count. */
 static uint64_t progress(const struct sim *s)
@@ -102,22 +82,26 @@ static bool is_out_of_receives(const struct rnic *r)
 
 /*
  * Run on, as long as something gets done in every stall_ps of simulated time: retries for ever would never leave
- * the run idle. Where all wait for a receive that nobody is going to post it is over at the first look.
+ * the run idle. Where all wait for a receive that nobody is going to post it is over at the first look. Time in which
+ * nobody is awake is jumped over.
  */
-static enum sim_end run_while_progress(struct rnic *r)
+enum sim_end rnic_run(struct rnic *r)
 {
 	struct sim *s = &r->sim;
 	uint64_t limit = s->until_ps, mark = 0, since = 0, slice = SLICE_PS, before = 0, after;
+	uint64_t quiet_until = r->stall_ps;
 	enum sim_end end;
 
 	for (;;) {
 		slice = min_u64(slice, r->stall_ps);
-		mark = slice < limit - mark ? mark + slice : limit;
+		mark = max_u64(mark, min_u64(sim_next_ps(s), quiet_until));
+		mark = mark < limit && slice < limit - mark ? mark + slice : limit;
 		s->until_ps = mark;
 		end = sim_run(s);
 		after = progress(s);
 		if (end != SIM_END_UNTIL || mark == limit)
 			return end;
+		quiet_until = TIME_NEVER;
 		if (after != before || system_has_future(r->system, s->now_ps)) {
 			since = mark;
 			slice = SLICE_PS;
@@ -125,29 +109,9 @@ static enum sim_end run_while_progress(struct rnic *r)
 			return SIM_END_STOPPED;
 		} else {
 			slice *= 2;
+			if (r->stall_ps < TIME_NEVER - since)
+				quiet_until = since + r->stall_ps;
 		}
 		before = after;
 	}
-}
-
-enum sim_end rnic_run(struct rnic *r)
-{
-	struct sim *s = &r->sim;
-	uint64_t limit = s->until_ps;
-	enum sim_end end;
-
-	if (!s->every_cycle)
-		return run_while_progress(r);
-	for (unsigned quiet = 0; quiet < QUIET_SLICES;) {
-		uint64_t before = progress(s);
-
-		s->until_ps = min_u64(limit, s->now_ps + QUIET_SLICE_PS);
-		end = sim_run(s);
-		if (end != SIM_END_UNTIL || s->until_ps == limit)
-			return end;
-		if (progress(s) == before && is_out_of_receives(r))
-			return SIM_END_STOPPED;
-		quiet = is_done(r) ? quiet + 1 : 0;
-	}
-	return SIM_END_IDLE;
 }

@@ -85,7 +85,22 @@ static struct domain *earliest(const struct sim *s)
 	return d;
 }
 
-/* The time stamp 'next_ps' comes, nothing of the one before is left: does it run? */
+uint64_t sim_next_ps(const struct sim *s)
+{
+	return earliest(s)->next_ps;
+}
+
+static struct domain *earliest_tick(const struct sim *s)
+{
+	struct domain *d = s->domains[0];
+
+	for (uint32_t i = 1; i < s->n_domains; i++)
+		if (s->domains[i]->tick_ps < d->tick_ps)
+			d = s->domains[i];
+	return d;
+}
+
+/* Nothing of this time stamp is left, and the next wake-up is at 'next_ps': does time go on? */
 static enum sim_end next_time(struct sim *s, uint64_t next_ps)
 {
 	if (s->observer)
@@ -103,19 +118,22 @@ enum sim_end sim_run(struct sim *s)
 	enum sim_end end = SIM_END_RUNNING;
 
 	SIM_CHECK(s->n_domains > 0, NULL);
-	s->is_watched = s->observer || s->every_cycle;
-	s->runs_ahead = !s->is_watched && !block_events_on;
+	s->runs_ahead = !s->observer && !s->every_cycle && !block_events_on;
 	for (uint32_t i = 0; i < s->n_domains; i++)
 		domain_reserve(s->domains[i], s->n_blocks);
 	while (end == SIM_END_RUNNING) {
-		struct domain *d = earliest(s);
+		struct domain *d = s->every_cycle ? earliest_tick(s) : earliest(s);
+		uint64_t at = s->every_cycle ? d->tick_ps : d->next_ps;
 
-		if (d->next_ps > s->now_ps)
-			end = next_time(s, d->next_ps);
+		if (at > s->now_ps)
+			end = next_time(s, s->every_cycle ? sim_next_ps(s) : at);
 		if (end != SIM_END_RUNNING)
 			break;
-		s->now_ps = d->next_ps;
-		domain_run_edge(d);
+		s->now_ps = at;
+		if (s->every_cycle)
+			domain_run_tick(d);
+		else
+			domain_run_edge(d);
 		if (s->progress && s->steps >= report_at) {
 			s->progress(s, s->progress_arg);
 			report_at = s->steps + PROGRESS_STEPS;

@@ -29,7 +29,8 @@ struct domain {
 	uint64_t inv_num, inv_den; /* floor((2^64 - 1) / period_num), / period_den */
 	uint64_t next_cyc,
 		next_ps; /* earliest pending wake-up; CYCLE_NEVER, TIME_NEVER when none */
-	uint64_t page;   /* page of cycles that the near wheel holds */
+	uint64_t tick_cyc, tick_ps; /* every_cycle: the next edge */
+	uint64_t page;              /* page of cycles that the near wheel holds */
 	struct sim *sim;
 	/* the blocks that wake at soon_cyc, the cycle behind the edge run last: most do, and stay */
 	uint64_t soon_cyc;
@@ -80,7 +81,6 @@ struct sim {
 	uint32_t n_pools, cap_pools;
 	struct domain *domains[SIM_MAX_DOMAINS];
 	uint32_t n_domains;
-	bool is_watched;    /* each step: there is an observer, or no sleep */
 	bool runs_ahead;    /* nobody sees when within a run a message is pushed */
 	struct arena arena; /* all that lives as long as the net-list */
 	struct rng order_rng;
@@ -95,9 +95,13 @@ void *sim_alloc(struct sim *s, size_t n, size_t size);
 
 /*
  * Run until nothing is pending, the time limit, or sim_stop(). May be called again with a later
- * until_ps. With every_cycle blocks never sleep, so such a run ends only by limit or sim_stop().
+ * until_ps. With every_cycle all step at every edge, but what they ask for decides as ever when the
+ * run is over.
  */
 enum sim_end sim_run(struct sim *s);
+
+/* When the next of the blocks wants to run; TIME_NEVER: none does. */
+uint64_t sim_next_ps(const struct sim *s);
 
 /* Ask the run loop to end after the current time stamp. Allowed from a step. */
 static inline void sim_stop(struct sim *s)
@@ -135,9 +139,13 @@ static inline uint64_t block_cycle_at(const struct block *b, uint64_t ps)
 /* Cycles of the clock of 'b' that cover 'ps' picoseconds (rounded up). */
 uint64_t block_cycles_of_ps(const struct block *b, uint64_t ps);
 
-/* Make room for 'n' blocks; step every block of the edge d->next_cyc. Only sim_run calls them. */
+/*
+ * Make room for 'n' blocks; step every block that wants to run at the edge d->next_cyc; all blocks at
+ * d->tick_cyc. Only sim_run calls them.
+ */
 void domain_reserve(struct domain *d, uint32_t n);
 void domain_run_edge(struct domain *d);
+void domain_run_tick(struct domain *d);
 
 #ifdef __cplusplus
 }

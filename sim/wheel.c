@@ -273,14 +273,6 @@ static uint64_t inputs_next(const struct block *b)
 	return first;
 }
 
-/* A step that is looked at, or of a run without sleep. */
-static __attribute__((noinline)) uint64_t watched(struct sim *s, struct block *b, uint64_t at)
-{
-	if (s->observer)
-		s->observer->stepped(s->observer, b);
-	return s->every_cycle ? b->cycle + 1 : at;
-}
-
 static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
 {
 	uint64_t at;
@@ -293,8 +285,8 @@ static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
 	at = min_u64(at, b->rearm_cyc);
 	if (b->in_pending)
 		at = min_u64(at, inputs_next(b));
-	if (__builtin_expect(s->is_watched, 0))
-		at = watched(s, b, at);
+	if (__builtin_expect(s->observer != NULL, 0))
+		s->observer->stepped(s->observer, b);
 	if (at != CYCLE_NEVER) {
 		SIM_CHECK(at > cyc, b);
 		block_wake(b, at);
@@ -352,4 +344,57 @@ void domain_run_edge(struct domain *d)
 	for (struct block **end = run + n; run < end; run++)
 		step_block(s, *run, cyc);
 	find_next(d, cyc);
+}
+
+static void soon_remove(struct domain *d, const struct block *b)
+{
+	uint32_t i = 0;
+
+	while (d->soon[i] != b)
+		i++;
+	d->soon[i] = d->soon[--d->n_soon];
+}
+
+/*
+ * A step that may be early. The block asks anew for its wake-up, but what another block did at this edge wakes it
+ * at the next one as ever.
+ */
+static void step_early(struct domain *d, struct block *b, uint64_t cyc)
+{
+	bool is_woken = b->wake_cyc == d->soon_cyc;
+
+	if (is_woken)
+		soon_remove(d, b);
+	else if (b->wake_cyc != cyc && b->wake_cyc != CYCLE_NEVER)
+		wheel_unlink(d, b);
+	step_block(d->sim, b, cyc);
+	if (is_woken)
+		block_wake(b, cyc + 1);
+}
+
+void domain_run_tick(struct domain *d)
+{
+	uint64_t cyc = d->tick_cyc;
+	struct block **run = d->soon;
+	struct sim *s = d->sim;
+	uint32_t n = 0;
+
+	if (cyc >> WHEEL_BITS != d->page)
+		turn_page(d, cyc >> WHEEL_BITS);
+	slot_take(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1));
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		if (s->blocks[i]->dom == d)
+			run[n++] = s->blocks[i];
+	d->soon = d->other;
+	d->other = run;
+	d->n_soon = 0;
+	d->soon_cyc = cyc + 1;
+	if (s->order != ORDER_FORWARD)
+		reorder(s, run, n);
+	s->steps += n;
+	for (uint32_t i = 0; i < n; i++)
+		step_early(d, run[i], cyc);
+	find_next(d, cyc);
+	d->tick_cyc = cyc + 1;
+	d->tick_ps = domain_edge(d, d->tick_cyc);
 }

@@ -224,7 +224,7 @@ static void chan_step_order_changes_nothing(void)
 					struct err e = { 0 };
 
 					CU_ASSERT_TRUE_FATAL(netlist_finish(&p[k].sim, &e));
-					CU_ASSERT_EQUAL(sim_run(&p[k].sim), SIM_END_UNTIL);
+					CU_ASSERT_EQUAL(sim_run(&p[k].sim), SIM_END_IDLE);
 				}
 				CU_ASSERT_EQUAL(
 					memcmp(p[k].s->at_ps, p[0].s->at_ps, sizeof(p[0].s->at_ps)),
