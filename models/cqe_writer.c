@@ -254,6 +254,7 @@ static bool lose_cqe(struct cqe_writer *w, const struct cqe_req *r)
 		w->has_failed[r->qpi] = true;
 	}
 	w->overflows++;
+	oplog_settle(cqe_nic(w)->oplog, r->op, OP_LOST);
 	cqe_event_overflow(w, r->cqi);
 	return true;
 }

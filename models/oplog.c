@@ -212,6 +212,21 @@ void oplog_mark(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps)
 		s->row.t_ps[m] = now_ps;
 }
 
+void oplog_settle(struct oplog *l, uint32_t op, enum op_fate fate)
+{
+	struct slot *s = slot_of(l, op);
+
+	if (s && !s->is_closing)
+		s->row.fate = (uint8_t)fate;
+}
+
+enum op_fate oplog_fate(const struct oplog *l, uint32_t op)
+{
+	const struct slot *s = slot_of(l, op);
+
+	return s ? (enum op_fate)s->row.fate : OP_OPEN;
+}
+
 void oplog_mark_once(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps)
 {
 	struct slot *s = slot_of(l, op);

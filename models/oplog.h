@@ -58,6 +58,13 @@ enum milestone {
 #define OP_RECV 0xffu          /* op_row.opcode of a receive ... */
 #define OP_RECV_WITH_IMM 0xfeu /* ... and of one that an RDMA WRITE with immediate data consumed */
 
+/* What only the NIC knows of a request that has no completion in host memory. */
+enum op_fate {
+	OP_OPEN, /* none yet, or its completion tells */
+	OP_DONE, /* unsignaled, and done */
+	OP_LOST  /* its completion found the CQ full: nobody can tell what became of it */
+};
+
 /* One work request, as it will stand in ops.csv or recvs.csv. Handles are opaque. */
 struct op_row {
 	uint64_t t_ps[OP_MILESTONES]; /* 0 = not reached */
@@ -65,7 +72,8 @@ struct op_row {
 	uint32_t host, qp; /* indices for the names in the trace */
 	uint32_t bytes;
 	uint8_t opcode; /* enum wr_opcode (trace.h), or OP_RECV... */
-	uint8_t status; /* enum wc_status (trace.h) */
+	uint8_t status; /* enum wc_status (trace.h); OP_LOST: WC_GENERAL_ERR */
+	uint8_t fate;   /* enum op_fate */
 	bool is_recv;
 };
 
@@ -109,6 +117,10 @@ void oplog_clamp(struct op_row *r);
 
 /* Mark milestone 'm' of row 'op' at 'now_ps', replacing an earlier mark. OP_NONE is ignored. */
 void oplog_mark(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps);
+
+/* Settle the fate of row 'op', which has no completion in host memory; what it is. OP_NONE is ignored, and open. */
+void oplog_settle(struct oplog *l, uint32_t op, enum op_fate fate);
+enum op_fate oplog_fate(const struct oplog *l, uint32_t op);
 
 /* Mark it unless it is marked already. */
 void oplog_mark_once(struct oplog *l, uint32_t op, enum milestone m, uint64_t now_ps);

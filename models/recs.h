@@ -136,6 +136,7 @@ struct recs {
 enum outcome {
 	OUTCOME_COMPLETED, /* a completion of its own */
 	OUTCOME_COVERED,   /* unsignaled: a later completion tells that it is done */
+	OUTCOME_LOST,      /* its completion was lost in a full CQ, as a later one shows */
 	OUTCOME_REFUSED    /* the post returned an error */
 };
 

@@ -294,7 +294,9 @@ static uint64_t retire(struct requester *r)
 	is_news = syndrome && !q->is_error && !q->is_unacked;
 	if (is_news && !chan_can_push(r->error))
 		return chan_stall(r->error);
-	if ((w->w.signaled || syndrome) && !q->is_silent)
+	if (!w->w.signaled && !syndrome)
+		oplog_settle(req_oplog(r), w->w.op, OP_DONE);
+	else if (!q->is_silent)
 		push_cqe(r, qpi, w, syndrome);
 	sq_credit_push(r->credit, &(struct sq_credit){ .qpi = qpi, .n_wqe = 1 });
 	buf_unref(&r->b, w->w.buf);

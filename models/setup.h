@@ -82,9 +82,12 @@ int system_read(struct system *s, uint64_t now_ps, uint32_t *handle);
  */
 bool feed_blocked(const struct system *s, struct err *e);
 
+/* The trace says that a CQ of the host is meant to overflow. */
+bool system_means_overflow(const struct system *s, uint32_t host);
+
 /*
- * Requests posted, signaled and not completed; and the host and QP (index in the trace) of the
- * first of them.
+ * Requests posted and not done: not completed, or, unsignaled, not finished by the NIC. Those whose completion was
+ * lost count unless that is meant. *host and *qp (index in the trace) are those of the first of them.
  */
 uint64_t system_unfinished(const struct system *s, uint32_t *host, uint32_t *qp);
 

@@ -55,7 +55,7 @@ static void tell_expect(struct trace_expect *x, enum outcome o, uint8_t status, 
 		if (!is_met || x->seen == 1)
 			x->got = (enum wc_status)status;
 	}
-	x->covered += o == OUTCOME_COVERED;
+	x->covered += o == OUTCOME_COVERED || o == OUTCOME_LOST;
 	x->refused += o == OUTCOME_REFUSED;
 	x->has_failed |= !is_met;
 	x->was_seen |= is_last;

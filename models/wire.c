@@ -75,8 +75,9 @@ struct wire {
 static const struct field wire_fields[] = {
 	PARAM_LENGTH(T, length, 2000, 0, 20000000000, "cable, at 5 ns a metre", "declared"),
 	PARAM_TIME(T, delay, 0, 0, 100 * PS_PER_MS, "of what else stands in the path", "declared"),
-	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS,
-		   "line rate of the ends: sizes the delay line", "declared"),
+	PARAM_RATE(T, rate, 100 * GBPS, 0, 3200 * GBPS,
+		   "line rate of the ends: sizes the delay line; 0: that of the faster MAC",
+		   "declared"),
 	PARAM_PROB(T, loss, 0, "probability that a frame is lost", "declared"),
 	PARAM_PROB(T, corrupt, 0, "probability that a frame is damaged", "declared"),
 	PARAM_PROB(T, duplicate, 0, "probability that a frame arrives twice", "declared"),

@@ -15,6 +15,24 @@ static void mark_cqe(struct op_row *row, uint64_t *cqe_ps)
 		row->t_ps[OP_CQE] = *cqe_ps;
 }
 
+/* What one request came to that completion 'wc' ends: its own, or one before it that is covered. */
+static void end_request(struct workload *w, struct system *s, const struct wr_entry *e,
+			const struct wc *wc, bool is_own)
+{
+	bool is_lost = !is_own && oplog_fate(s->oplog, e->op) == OP_LOST;
+
+	oplog_close(s->oplog, e->op,
+		    is_own    ? wc->status
+		    : is_lost ? WC_GENERAL_ERR
+			      : WC_SUCCESS,
+		    w->b.now_ps);
+	system_outcome(s, e->ticket,
+		       is_own    ? OUTCOME_COMPLETED
+		       : is_lost ? OUTCOME_LOST
+				 : OUTCOME_COVERED,
+		       wc->status, &w->b);
+}
+
 /* cqe_ps: NULL unless the completion came in a compressed block. */
 static void retire(struct workload *w, struct host *h, const struct wc *wc, uint64_t *cqe_ps)
 {
@@ -38,9 +56,7 @@ static void retire(struct workload *w, struct host *h, const struct wc *wc, uint
 		}
 		if (cqe_ps && is_last)
 			mark_cqe(oplog_row(s->oplog, e.op), cqe_ps);
-		oplog_close(s->oplog, e.op, is_last ? wc->status : WC_SUCCESS, w->b.now_ps);
-		system_outcome(s, e.ticket, is_last ? OUTCOME_COMPLETED : OUTCOME_COVERED,
-			       wc->status, &w->b);
+		end_request(w, s, &e, wc, is_last);
 	} while (!is_last);
 	if (wc->is_recv) {
 		workload_unpark(w, h, q);

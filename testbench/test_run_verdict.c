@@ -21,6 +21,11 @@
 #define OVERRUN \
 	HOSTS "cq h0 c depth=1\nqp h0 q0 type=RC peer=h1.q0 scq=c\nqp h1 q0 type=RC peer=h0.q0\n" WRITES( \
 		"2000")
+#define LOSING \
+	HOSTS "cq h0 c depth=1\nqp h0 q0 type=RC peer=h1.q0 scq=c mtu=256\n" \
+	      "qp h1 q0 type=RC peer=h0.q0 mtu=256\n" \
+	      "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:600 remote=dst:0 repeat=20 window=8\n"
+#define UNSIGNALED "post h0.q0 id=1 op=SEND sge=src:0:64 flags=unsignaled\n"
 #define SEND "post h0.q0 id=1 op=SEND sge=src:0:64\n"
 
 #define GONE_WRONG \
@@ -42,6 +47,22 @@ static const struct ending {
 		  "2000"),
 	  GONE_WRONG, "completion(s) were lost: CQ h0.c (depth 8) was full", "RDMA_WRITE" },
 	{ OVERRUN "expect event h0 CQ_ERR\n", ANY, "", "RDMA_WRITE" },
+	{ LOSING "expect event h0 CQ_ERR\n", 0, "", "RDMA_WRITE" },
+	{ LOSING "expect event h0 CQ_ERR\nexpect h0.q0 id=1 status=WR_FLUSH_ERR\n", 1, "", "" },
+	/* nobody would tell of an unsignaled request */
+	{ HOSTS QPS UNSIGNALED, 3, "no receive was posted", "" },
+	{ HOSTS QPS
+	  "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=dst:0 flags=unsignaled,more\n",
+	  3, "its doorbell was never rung", "" },
+	{ HOSTS QPS
+	  "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=dst:0 flags=unsignaled\n"
+	  "modify h0.q0 state=SQD\npost h0.q0 id=2 op=RDMA_WRITE sge=src:0:8 remote=dst:0\n",
+	  3, "the first on h0.q0: the QP is in SQD", "" },
+	{ HOSTS QPS "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=dst:0 at=100000s\n", 0, "",
+	  "RDMA_WRITE                       1" },
+	/* set-up that comes late is blamed, not what speaks of it */
+	{ HOSTS "mem h0 src:0 hex:ab\n" QPS SEND "expect h0.q0 id=1 status=SUCCESS\n", 2,
+	  "/x.trace:7: 'qp' stands behind the first record of the stream", "" },
 	/* no receive */
 	{ HOSTS QPS SEND, 3, "no receive was posted", "operation" },
 	{ HOSTS QPS SEND "recv h1.q0 id=1 sge=dst:0:64 after=h0:1\n", 3, "no receive was posted",
@@ -145,9 +166,92 @@ static void run_without_receives_is_stuck_early(void)
 	tb_programs_each(check_early);
 }
 
+/* Behind a completion with an error none is a success: those whose completion was lost are LOST. */
+static void check_lost(char *program)
+{
+	static const char trace[] = LOSING;
+	struct tb_ended r;
+	char *rows, *flushed;
+
+	tb_write("x.trace", trace, strlen(trace));
+	r = tb_program_run(program, "run @x.ini -o @lost --quiet");
+	CU_ASSERT_EQUAL(r.status, 3);
+	tb_ended_release(&r);
+	rows = tb_read(tb_path("lost/ops.csv"));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(rows);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rows, ",LOST,"));
+	flushed = strstr(rows, "WR_FLUSH_ERR");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(flushed);
+	CU_ASSERT_PTR_NULL(strstr(flushed, "SUCCESS"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(flushed, "LOST"));
+	free(rows);
+}
+
+static void lost_completions_are_no_success(void)
+{
+	tb_programs_each(check_lost);
+}
+
+/* Where timers alone are pending, where all wait for ever, and where nothing goes on: one end in both modes. */
+static const char *const ends[] = {
+	HOSTS "qp h0 q0 type=RC peer=h1.q0 timeout=5 retry=2\nqp h1 q0 type=RC peer=h0.q0\n"
+	      "wire h0 h1 drop nth=1,2\npost h0.q0 id=1 op=RDMA_WRITE sge=src:0:10 remote=dst:0 "
+	      "flags=unsignaled\nexpect mem h1 dst:0:10 == h0 src:0:10\n",
+	HOSTS "qp h0 q0 type=RC peer=h1.q0 rnr_retry=7 timeout=1 retry=0\n"
+	      "qp h1 q0 type=RC peer=h0.q0 min_rnr=1\nwire h0 h1 drop nth=5\n" SEND,
+	HOSTS QPS "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:10 remote=dst:0 flags=more\n",
+	HOSTS QPS UNSIGNALED,
+	LOSING,
+};
+
+static void check_modes(char *program)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		struct tb_ended sleeping, awake;
+
+		tb_write("x.trace", ends[i], strlen(ends[i]));
+		sleeping = tb_program_run(program, "run @x.ini --set scenario.stall=10ms");
+		awake = tb_program_run(program,
+				       "run @x.ini --set scenario.stall=10ms --every-cycle");
+		CU_ASSERT_EQUAL(awake.status, sleeping.status);
+		CU_ASSERT_EQUAL(sleeping.status, i < 2 ? 0 : 3);
+		CU_ASSERT_STRING_EQUAL(awake.err, sleeping.err);
+		CU_ASSERT_STRING_EQUAL(awake.out, sleeping.out);
+		tb_ended_release(&sleeping);
+		tb_ended_release(&awake);
+	}
+}
+
+static void every_cycle_run_ends_as_ever(void)
+{
+	tb_programs_each(check_modes);
+}
+
+static void check_rate(char *program)
+{
+	static const char trace[] = HOSTS QPS WRITES("4");
+	struct tb_ended own, none;
+
+	tb_write("x.trace", trace, strlen(trace));
+	own = tb_program_run(program, "run @x.ini");
+	none = tb_program_run(program, "run @x.ini --set link.rate=0bps");
+	CU_ASSERT_EQUAL(none.status, 0);
+	CU_ASSERT_STRING_EQUAL(none.out, own.out);
+	tb_ended_release(&own);
+	tb_ended_release(&none);
+}
+
+static void link_rate_of_zero_is_left_to_the_macs(void)
+{
+	tb_programs_each(check_rate);
+}
+
 CU_TestInfo test_run_verdict_tests[] = {
 	{ "run that went wrong says how", run_that_went_wrong_says_how },
 	{ "peer behind another link is refused", run_peer_behind_another_link_is_refused },
 	{ "run without receives is stuck early", run_without_receives_is_stuck_early },
+	{ "lost completions are no success", lost_completions_are_no_success },
+	{ "every-cycle run ends as ever", every_cycle_run_ends_as_ever },
+	{ "link rate of 0 is left to the MACs", link_rate_of_zero_is_left_to_the_macs },
 	CU_TEST_INFO_NULL
 };

@@ -90,6 +90,12 @@ static char *put_names(char *p, const struct oplog_csv *c, const struct op_row *
 	return put_u64(p, r->id);
 }
 
+/* A completion that was lost has no status. */
+static const char *status_of(const struct op_row *r)
+{
+	return r->fate == OP_LOST ? "LOST" : wc_status_names[r->status];
+}
+
 static void write_op(const struct oplog_csv *c, const struct op_row *r)
 {
 	char line[LINE_BYTES], *p = put_names(line, c, r);
@@ -97,7 +103,7 @@ static void write_op(const struct oplog_csv *c, const struct op_row *r)
 	p = put_u64(p, r->rep);
 	p = put_str(p, wr_opcode_names[r->opcode]);
 	p = put_u64(p, r->bytes);
-	p = put_str(p, wc_status_names[r->status]);
+	p = put_str(p, status_of(r));
 	for (unsigned m = 0; m < OP_MILESTONES; m++)
 		p = put_u64(p, r->t_ps[m]);
 	p = put_u64(p, r->t_ps[OP_POLL] - r->t_ps[OP_POST]);
@@ -112,7 +118,7 @@ static void write_recv(const struct oplog_csv *c, const struct op_row *r)
 
 	p = put_str(p, r->opcode == OP_RECV_WITH_IMM ? "RECV_RDMA_WITH_IMM" : "RECV");
 	p = put_u64(p, r->bytes);
-	p = put_str(p, wc_status_names[r->status]);
+	p = put_str(p, status_of(r));
 	p = put_u64(p, r->t_ps[OP_POST]);
 	p = put_u64(p, r->t_ps[OP_CQE]);
 	p = put_u64(p, r->t_ps[OP_POLL]);

@@ -47,15 +47,6 @@ static void cq_name(const struct system *s, const struct host *h, uint32_t cqi, 
 				 t->qps[h->nic->qp[k].trace_qp].name);
 }
 
-static bool expects_cq_error(const struct trace *t, uint32_t host)
-{
-	for (uint32_t i = 0; i < t->n_expects; i++)
-		if (t->expects[i].kind == EXPECT_EVENT && t->expects[i].host == host &&
-		    strcmp(t->expects[i].text, "CQ_ERR") == 0)
-			return true;
-	return false;
-}
-
 bool run_has_lost(const struct rnic *r, FILE *f)
 {
 	const struct system *s = r->system;
@@ -65,7 +56,7 @@ bool run_has_lost(const struct rnic *r, FILE *f)
 	for (uint32_t i = 0; i < s->n_hosts; i++) {
 		const struct host *h = &s->hosts[i];
 
-		if (expects_cq_error(s->trace, i))
+		if (system_means_overflow(s, i))
 			continue;
 		for (uint32_t c = 0; c < h->nic->n_cq; c++) {
 			uint64_t n = lost_of_cq(r, h->nic, c);
@@ -90,12 +81,14 @@ bool run_has_lost(const struct rnic *r, FILE *f)
 static const char *why_open(const struct rnic *r, uint32_t host, uint32_t qp)
 {
 	const struct host *h = &r->system->hosts[host];
+	const struct drv_qp *d = &h->qp[r->system->qps[qp].qpi];
 	const struct sim *s = &r->sim;
 	uint64_t rnr = 0;
 
-	for (uint32_t k = 0; k < h->nic->n_qp; k++)
-		if (h->nic->qp[k].trace_qp == qp && h->qp[k].sq_bb != h->qp[k].sq_rung)
-			return "its doorbell was never rung (flags=more, and no post without it behind)";
+	if (d->sq_bb != d->sq_rung)
+		return "its doorbell was never rung (flags=more, and no post without it behind)";
+	if (d->state == QPS_SQD)
+		return "the QP is in SQD, where no request is begun: `modify ... state=RTS` goes on";
 	for (uint32_t i = 0; i < s->n_blocks; i++)
 		if (strcmp(s->blocks[i]->cls->name, "requester") == 0)
 			rnr += field_get(s->blocks[i], field_find(s->blocks[i]->cls->fields,

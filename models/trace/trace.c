@@ -106,10 +106,30 @@ static bool read_setup(struct trace *t, struct err *e)
 	return got >= 0 && trace_finish_setup(t, e);
 }
 
+static bool fail_late(const struct record_reader *rec, int k, struct err *e)
+{
+	return record_err(rec, e,
+			  "'%s' stands behind the first record of the stream; set-up records come "
+			  "first",
+			  kinds[k].kind->name);
+}
+
+/* A line of the second pass; set-up records that come late are found before what speaks of them. */
+static bool collect_line(struct trace *t, const struct record_reader *first, struct err *e)
+{
+	const struct record_reader *rec = &t->reader->rec;
+	int k = kind_of(t, e);
+
+	if (kinds[k].is_anywhere)
+		return kinds[k].setup(t, e);
+	return !t->reader->has_current || rec->line < first->line || fail_late(rec, k, e);
+}
+
 /* The second pass: `expect` and `wire`, wherever they stand. */
 static bool collect(struct trace *t, struct err *e)
 {
-	static const char *const names[] = { "expect", "wire", NULL };
+	static const char *const names[] = { "expect", "wire", "host", "pd", "mr",
+					     "mw",     "cq",   "srq",  "qp", NULL };
 	struct trace_reader *tr = t->reader;
 	struct record_reader first = tr->rec;
 	bool ok;
@@ -119,7 +139,7 @@ static bool collect(struct trace *t, struct err *e)
 		return true; /* collected on the way */
 	ok = record_open(&tr->rec, t->path, e);
 	while (ok && (got = record_next_of(&tr->rec, names, e)) == 1)
-		ok = kinds[kind_of(t, e)].setup(t, e);
+		ok = collect_line(t, &first, e);
 	record_close(&tr->rec);
 	tr->rec = first;
 	tr->has_collected = true;
@@ -199,10 +219,7 @@ static bool read_aside(struct trace *t, int k, struct err *e)
 	const struct record_reader *rec = &tr->rec;
 
 	if (!kinds[k].is_anywhere)
-		return record_err(rec, e,
-				  "'%s' stands behind the first record of the stream; set-up "
-				  "records come first",
-				  kinds[k].kind->name);
+		return fail_late(rec, k, e);
 	if (!tr->has_collected && !kinds[k].setup(t, e))
 		return false;
 	return !is_of_record(rec) || trace_check_expect_id(t, e);
