@@ -346,13 +346,16 @@ void domain_run_edge(struct domain *d)
 	find_next(d, cyc);
 }
 
-static void soon_remove(struct domain *d, const struct block *b)
+/* Take off a wake-up for a later cycle. One for soon_cyc may have come when that was still far. */
+static void cancel_wake(struct domain *d, struct block *b)
 {
-	uint32_t i = 0;
-
-	while (d->soon[i] != b)
-		i++;
-	d->soon[i] = d->soon[--d->n_soon];
+	for (uint32_t i = 0; b->wake_cyc == d->soon_cyc && i < d->n_soon; i++) {
+		if (d->soon[i] == b) {
+			d->soon[i] = d->soon[--d->n_soon];
+			return;
+		}
+	}
+	wheel_unlink(d, b);
 }
 
 /*
@@ -363,10 +366,8 @@ static void step_early(struct domain *d, struct block *b, uint64_t cyc)
 {
 	bool is_woken = b->wake_cyc == d->soon_cyc;
 
-	if (is_woken)
-		soon_remove(d, b);
-	else if (b->wake_cyc != cyc && b->wake_cyc != CYCLE_NEVER)
-		wheel_unlink(d, b);
+	if (b->wake_cyc != cyc && b->wake_cyc != CYCLE_NEVER)
+		cancel_wake(d, b);
 	step_block(d->sim, b, cyc);
 	if (is_woken)
 		block_wake(b, cyc + 1);
