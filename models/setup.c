@@ -15,28 +15,11 @@
 #define MAX_ENTRIES (1ull << 25)
 #define KEY_SLACK 17u /* entries before the first key assigned, and one to spare */
 
-static const char *const type_names[] = { "RC", "UC", "UD", "XRC" };
-
-static bool unsupported(const struct trace *t, unsigned line, const char *what, struct err *e)
-{
-	return err_set(e, t->path, line, "%s: not supported yet", what);
-}
-
-static bool check_support(const struct trace *t, struct err *e)
+static bool check_hosts(const struct trace *t, struct err *e)
 {
 	if (t->n_hosts > MAX_HOSTS)
 		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts",
 			       MAX_HOSTS);
-	for (uint32_t i = 0; i < t->n_qps; i++) {
-		const struct trace_qp *q = &t->qps[i];
-		char what[64];
-
-		snprintf(what, sizeof(what), "a QP of type %s", type_names[q->type & 3]);
-		if (q->type == QP_XRC)
-			return unsupported(t, q->line, what, e);
-		if (q->state > QPS_RTS)
-			return unsupported(t, q->line, "a QP that starts behind RTS", e);
-	}
 	return true;
 }
 
@@ -381,7 +364,7 @@ struct system *system_create(struct trace *t, struct err *e)
 {
 	struct system *s;
 
-	if (!check_support(t, e) || !check_sizes(t, e))
+	if (!check_hosts(t, e) || !check_sizes(t, e))
 		return NULL;
 	s = x_calloc(1, sizeof(*s));
 	s->trace = t;

@@ -214,8 +214,11 @@ static const char *judge_request(struct wire_judge *j, struct way *w, const stru
 	for (uint32_t i = 0; i < n_psn; i++)
 		w->n_sent[psn + i]++;
 	w->n_tries += psn <= w->una && w->una < psn + n_psn;
-	/* the first, and one more while the answer to those before is not looked at yet */
-	most = 2 + w->t->retry +
+	/*
+	 * the first, one more while the answer to those before is not looked at yet, and those made for
+	 * the one before this, which wait for the line in the NIC when that is answered
+	 */
+	most = 2 + w->t->retry + 1 + w->t->retry +
 	       (w->t->rnr_retry < w->n_rnr && w->t->rnr_retry != 7 ? w->t->rnr_retry : w->n_rnr);
 	if (w->t->type == QP_RC && !j->is_selective && w->n_tries > most)
 		return bad(w, p, "attempts", w->n_tries, most);

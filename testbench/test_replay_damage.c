@@ -6,6 +6,9 @@
  * One direction, UC: what is damaged is lost, as its ICRC, IP checksum or MAC address is wrong. So the
  * same receives complete, the same messages are given up, and memory ends the same. Which bit was
  * flipped is the recorded path's business: damaged packets themselves are not compared.
+ *
+ * Of reliable connections what the way does must not show: statuses and both memories are those of the
+ * recording, whatever is lost where.
  */
 #include <CUnit/CUnit.h>
 #include <inttypes.h>
@@ -132,7 +135,43 @@ static void recording_with_damage_ends_the_same_when_the_same_packets_are_damage
 	CU_ASSERT(replay_damaged(nth, n, NULL, false) > 0);
 }
 
+static uint32_t replay_reliable(const char *scenario, const char *const *sets)
+{
+	struct tb_run_how how = { .trace = recording_trace(scenario),
+				  .ini = softroce,
+				  .sets = sets };
+	uint32_t differing;
+	struct tb_run t;
+
+	CU_ASSERT_FATAL(tb_run_open(&t, &how));
+	differing = tb_run_go(&t) != EXIT_OK || t.expects.n_expects == 0;
+	differing += recording_memory(&t, "hA", recording_file(scenario, "mem.A.end.bin.gz"), NULL);
+	differing += recording_memory(&t, "hB", recording_file(scenario, "mem.B.end.bin.gz"), NULL);
+	tb_run_close(&t);
+	return differing;
+}
+
+static void reliable_recordings_end_the_same_on_good_and_bad_ways(void)
+{
+	static const char *const scenarios[] = { "v_rc_mix_loss1", "v_rc_mix_loss5_s1",
+						 "v_rc_mix_loss5_sends", "v_rc_mix_reorder",
+						 "v_rc_mix_corrupt" };
+	static const char *const bad[] = { "link0.loss=0.03", "link0.corrupt=0.02",
+					   "link0.duplicate=0.02", "link0.reorder=0.05", NULL };
+	static const char *const dead[] = { "link0.loss=1", NULL };
+
+	if (access(recording_file(scenarios[0], "veth0.pcap.gz"), R_OK) != 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(scenarios); i++) {
+		CU_ASSERT_EQUAL(replay_reliable(scenarios[i], NULL), 0);
+		CU_ASSERT_EQUAL(replay_reliable(scenarios[i], bad), 0);
+	}
+	CU_ASSERT(replay_reliable(scenarios[0], dead) > 0);
+}
+
 CU_TestInfo test_replay_damage_tests[] = {
+	{ "reliable_recordings_end_the_same_on_good_and_bad_ways",
+	  reliable_recordings_end_the_same_on_good_and_bad_ways },
 	{ "recording_with_damage_ends_the_same_when_the_same_packets_are_damaged",
 	  recording_with_damage_ends_the_same_when_the_same_packets_are_damaged },
 	CU_TEST_INFO_NULL

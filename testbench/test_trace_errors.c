@@ -140,7 +140,7 @@ static void trace_setup_mistakes_are_named(void)
 static void trace_qp_mistakes_are_named(void)
 {
 	static const struct mistake cases[] = {
-		{ "qp h0 q type=RD\n", L "type='RD': must be one of RC, UC, UD, XRC" },
+		{ "qp h0 q type=RD\n", L "type='RD': must be one of RC, UC, UD" },
 		{ "qp h0 q peer=h1.q0\n", L "'qp' lacks type=" },
 		{ "qp h0 q type=RC\n", L "a QP with type=RC and state=RTS lacks peer=" },
 		{ "qp h0 q0 type=RC peer=h1.q0\n", L "a second QP 'q0' on host h0" },

@@ -570,28 +570,6 @@ static void create_qp_fills_the_nic(void)
 	tear_down();
 }
 
-static void system_what_is_not_there_yet_is_named(void)
-{
-	static const struct {
-		const char *line, *want;
-	} cases[] = {
-		{ "qp h0 q9 type=XRC peer=h1.q9\nqp h1 q9 type=XRC peer=h0.q9\n",
-		  "system.trace:8: a QP of type XRC" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		char text[1024];
-		const char *got;
-
-		snprintf(text, sizeof(text), "%s%s", TB_TWO_HOSTS, cases[i].line);
-		got = tb_system_error(text);
-		if (!strstr(got, cases[i].want) || !strstr(got, "not supported yet")) {
-			puts(got);
-			CU_FAIL("another message");
-		}
-	}
-}
-
 CU_TestInfo test_verbs_tests[] = {
 	{ "post_send_each_opcode_gives_its_vector", post_send_each_opcode_gives_its_vector },
 	{ "post_send_rings_record_then_register", post_send_rings_record_then_register },
@@ -609,6 +587,5 @@ CU_TestInfo test_verbs_tests[] = {
 	{ "reg_mr_with_two_keys_splits_rights", reg_mr_with_two_keys_splits_rights },
 	{ "reg_mr_index_taken_is_an_error", reg_mr_index_taken_is_an_error },
 	{ "create_qp_fills_the_nic", create_qp_fills_the_nic },
-	{ "system_what_is_not_there_yet_is_named", system_what_is_not_there_yet_is_named },
 	CU_TEST_INFO_NULL,
 };

@@ -76,7 +76,7 @@ static uint64_t sum(const uint64_t *v, size_t n)
 
 static void print_setup(const struct trace *t)
 {
-	static const char *const types[] = { "RC", "UC", "UD", "XRC" };
+	static const char *const types[] = { "RC", "UC", "UD" };
 	uint32_t by_type[4] = { 0 };
 	uint64_t bytes = 0;
 

@@ -53,7 +53,7 @@ static bool check_all_numbers(struct trace *t, struct err *e)
 	return ok;
 }
 
-static const char *const types[] = { "RC", "UC", "UD", "XRC" }; /* enum qp_type */
+static const char *const types[] = { "RC", "UC", "UD" }; /* enum qp_type */
 
 static bool resolve_peer(struct trace *t, struct trace_qp *q, struct err *e)
 {

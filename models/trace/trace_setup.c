@@ -13,9 +13,8 @@
 #define FIRST_IP 0x0a000001u /* 10.0.0.1, then upwards */
 
 static const char *const mtu_names[] = { "256", "512", "1024", "2048", "4096", NULL };
-static const char *const qp_type_names[] = { "RC", "UC", "UD", "XRC", NULL };
-static const char *const qp_state_names[] = { "RESET", "INIT", "RTR", "RTS",
-					      "SQD",   "SQE",  "ERR", NULL };
+static const char *const qp_type_names[] = { "RC", "UC", "UD", NULL };
+static const char *const qp_state_names[] = { "RESET", "INIT", "RTR", "RTS", NULL };
 static const char *const cq_mode_names[] = { "poll", "event", NULL };
 const char *const trace_access_names[] = { "lw", "rw", "rr", "ra", "mw", "fl", NULL };
 
