@@ -170,7 +170,7 @@ static void trace_qp_mistakes_are_named(void)
 		{ "qp h0 q type=RC peer=h1.q0 timeout=32\n", L "timeout='32'" },
 		{ "qp h0 q type=RC peer=h1.q0 retry=8\n", L "retry='8'" },
 		{ "qp h0 q type=RC peer=h1.q0 state=UP\n",
-		  L "must be one of RESET, INIT, RTR, RTS, SQD, SQE, ERR" },
+		  L "must be one of RESET, INIT, RTR, RTS" },
 		{ "qp h0 q type=RC peer=h1.q0 max_sge=33\n", L "max_sge='33'" },
 		{ "qp h0 q type=RC peer=h1.q0 flow_label=0x100000\n", L "flow_label=" },
 		{ "qp h0 q type=RC peer=h1.q0 ptime=1\n", L "unknown key 'ptime' of 'qp'" },
