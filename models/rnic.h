@@ -61,7 +61,7 @@ static inline const struct nic *rnic_nic(const struct rnic *r, uint32_t i)
 
 /*
  * Run to the end: nothing pending, the time limit, sim_stop(), or (SIM_END_STOPPED too) nothing that gets done for
- * stall_ps and no record that starts later.
+ * stall_ps, blocks being awake, and no record that starts later.
  */
 enum sim_end rnic_run(struct rnic *r);
 

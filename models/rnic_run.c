@@ -83,34 +83,31 @@ static bool is_out_of_receives(const struct rnic *r)
 /*
  * Run on, as long as something gets done in every stall_ps of simulated time: retries for ever would never leave
  * the run idle. Where all wait for a receive that nobody is going to post it is over at the first look. Time in which
- * nobody is awake is jumped over.
+ * nobody is awake is jumped over and does not count: a timer that is armed is something to come.
  */
 enum sim_end rnic_run(struct rnic *r)
 {
 	struct sim *s = &r->sim;
-	uint64_t limit = s->until_ps, mark = 0, since = 0, slice = SLICE_PS, before = 0, after;
-	uint64_t quiet_until = r->stall_ps;
+	uint64_t limit = s->until_ps, mark = 0, quiet = 0, slice = SLICE_PS, before = 0, after;
 	enum sim_end end;
 
 	for (;;) {
 		slice = min_u64(slice, r->stall_ps);
-		mark = max_u64(mark, min_u64(sim_next_ps(s), quiet_until));
-		mark = mark < limit && slice < limit - mark ? mark + slice : limit;
+		mark = min_u64(max_u64(mark, sim_next_ps(s)), limit);
+		mark = slice < limit - mark ? mark + slice : limit;
 		s->until_ps = mark;
 		end = sim_run(s);
 		after = progress(s);
 		if (end != SIM_END_UNTIL || mark == limit)
 			return end;
-		quiet_until = TIME_NEVER;
+		quiet += slice;
 		if (after != before || system_has_future(r->system, s->now_ps)) {
-			since = mark;
+			quiet = 0;
 			slice = SLICE_PS;
-		} else if (mark - since >= r->stall_ps || is_out_of_receives(r)) {
+		} else if (quiet >= r->stall_ps || is_out_of_receives(r)) {
 			return SIM_END_STOPPED;
 		} else {
 			slice *= 2;
-			if (r->stall_ps < TIME_NEVER - since)
-				quiet_until = since + r->stall_ps;
 		}
 		before = after;
 	}

@@ -60,6 +60,16 @@ static const struct ending {
 	  3, "the first on h0.q0: the QP is in SQD", "" },
 	{ HOSTS QPS "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=dst:0 at=100000s\n", 0, "",
 	  "RDMA_WRITE                       1" },
+	{ HOSTS "qp h0 q0 type=RC peer=h1.q0 timeout=10 retry=7\nqp h1 q0 type=RC peer=h0.q0\n"
+		"wire h0 h1 drop nth=1\n"
+		"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=dst:0 at=200s\n",
+	  0, "", "RDMA_WRITE                       1" },
+	/* eight timeouts of 34 s, and nobody awake between them */
+	{ HOSTS "qp h0 q0 type=RC peer=h1.q0 timeout=23 retry=7\nqp h1 q0 type=RC peer=h0.q0\n"
+		"wire h0 h1 drop nth=1,2,3,4,5,6,7,8\n"
+		"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=dst:0\n"
+		"expect h0.q0 id=1 status=RETRY_EXC_ERR\n",
+	  0, "", "" },
 	/* set-up that comes late is blamed, not what speaks of it */
 	{ HOSTS "mem h0 src:0 hex:ab\n" QPS SEND "expect h0.q0 id=1 status=SUCCESS\n", 2,
 	  "/x.trace:7: 'qp' stands behind the first record of the stream", "" },

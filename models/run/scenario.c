@@ -20,9 +20,10 @@ const struct field scenario_fields[] = {
 	PARAM_STR(T, trace, "trace to replay, relative to the scenario file"),
 	PARAM(T, seed, DEFAULT_SEED, 0, UINT64_MAX, "", "of every random stream", "declared"),
 	PARAM_TIME(T, until, TIME_NEVER, 0, TIME_NEVER, "end of the simulated time", "declared"),
-	PARAM_TIME(T, stall, 100 * PS_PER_S, PS_PER_US, TIME_NEVER,
-		   "a run in which nothing gets done for so long is stuck (exit status 3)",
-		   "declared: longer than seven retries at a timeout of 20"),
+	PARAM_TIME(
+		T, stall, 100 * PS_PER_S, PS_PER_US, TIME_NEVER,
+		"a run in which nothing gets done for so long is stuck (exit status 3); time without any activity does not count",
+		"declared: longer than seven retries at a timeout of 20"),
 	PARAM_ENUM(T, payload, 0, payload_names, "whether packets carry real bytes", "declared"),
 	PARAM_ENUM(T, detail, 0, detail_names, "how much of the hosts is simulated", "declared"),
 	FIELDS_END
