@@ -345,6 +345,17 @@ static void dma_engine_reset(struct block *b)
 	d->tags_used = 0;
 }
 
+/* PCI Express Base, 7.5.3.4: the sizes that the device control register can say. */
+static const char *dma_engine_check(const struct block *b, const char **param)
+{
+	const struct dma_engine *d = (const struct dma_engine *)b;
+
+	*param = "mrrs";
+	return d->mrrs & (d->mrrs - 1)
+		       ? "no maximum read request size; allowed: 128, 256, 512, 1024, 2048, 4096"
+		       : NULL;
+}
+
 const struct block_class dma_engine_class = {
 	.name = "dma_engine",
 	.impl = "c",
@@ -352,6 +363,7 @@ const struct block_class dma_engine_class = {
 	.fields = dma_engine_fields,
 	.doc = "transfers between buffers and host memory: translation, splits, tags, reassembly",
 	.build = dma_engine_build,
+	.check = dma_engine_check,
 	.reset = dma_engine_reset,
 	.step = dma_engine_step,
 };

@@ -261,6 +261,19 @@ static void pcie_link_build(struct block *b)
 	l->down.wait_ps = l->down_wait;
 }
 
+/* PCI Express Base, 7.5.3.4 and 7.5.3.7: the sizes that the control registers can say. */
+static const char *pcie_link_check(const struct block *b, const char **param)
+{
+	const struct pcie_link *l = (const struct pcie_link *)b;
+
+	*param = "mps";
+	if (l->mps & (l->mps - 1))
+		return "no maximum payload size; allowed: 128, 256, 512, 1024, 2048, 4096";
+	*param = "rcb";
+	return l->rcb == 64 || l->rcb == 128 ? NULL
+					     : "no read completion boundary; allowed: 64, 128";
+}
+
 static void pcie_link_reset(struct block *b)
 {
 	struct pcie_link *l = (struct pcie_link *)b;
@@ -280,6 +293,7 @@ const struct block_class pcie_link_class = {
 	.fields = pcie_link_fields,
 	.doc = "PCI Express link: serialisation, TLP headers, credits, ordering, propagation",
 	.build = pcie_link_build,
+	.check = pcie_link_check,
 	.reset = pcie_link_reset,
 	.step = pcie_link_step,
 };

@@ -136,6 +136,37 @@ static void curves_of_a_run_change_nothing_and_foretell_other_sizes(void)
 	free(without);
 }
 
+#define RESOURCES(ways) \
+	{ \
+		"responder.rsc_cache=on", "rsc_cache.sets=1", "rsc_cache.max_misses=1", \
+			"rsc_cache.queue=1", "rsc_cache.ways=" ways, NULL \
+	}
+
+static void responder_resources_of_a_run_foretell_other_sizes(void)
+{
+	static const struct {
+		unsigned ways;
+		const char *sets[6];
+	} sizes[] = { { 4, RESOURCES("4") }, { 8, RESOURCES("8") }, { 16, RESOURCES("16") } };
+	struct ratio r = { "nic1.rsc.misses", "nic1.rsc.requests", 0 };
+	const char *trace = write_trace("RDMA_READ", "", 2);
+	double least = 1, most = 0;
+	char *csv;
+
+	free(whole_run(trace, sizes[1].sets, true, &r, 1));
+	csv = read_csv();
+	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+		free(whole_run(trace, sizes[i].sets, false, &r, 1));
+		least = fmin(least, r.is);
+		most = fmax(most, r.is);
+		CU_ASSERT(fabs(r.is - csv_value(csv, "nic1.rsc", sizes[i].ways, true)) <
+			  RUN_TOLERANCE);
+	}
+	CU_ASSERT(least < 0.9 * most);
+	remove(trace);
+	free(csv);
+}
+
 #define WQES(blocks) \
 	{ \
 		"workload.cores=24", "requester.wqe_reads=1", "requester.rsp_ahead=1", \
@@ -216,7 +247,9 @@ static void last_level_cache_of_a_run_foretells_other_sizes(void)
 	remove(trace);
 }
 
-CU_TestInfo test_mrc_run_tests[] = { { "curves_of_a_run_change_nothing_and_foretell_other_sizes",
+CU_TestInfo test_mrc_run_tests[] = { { "responder_resources_of_a_run_foretell_other_sizes",
+				       responder_resources_of_a_run_foretell_other_sizes },
+				     { "curves_of_a_run_change_nothing_and_foretell_other_sizes",
 				       curves_of_a_run_change_nothing_and_foretell_other_sizes },
 				     { "wqe_cache_of_a_run_foretells_other_sizes",
 				       wqe_cache_of_a_run_foretells_other_sizes },

@@ -280,6 +280,18 @@ static void pcie_bench_mistakes_are_told(void)
 	e = (struct err){ 0 };
 	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "host_mem.iotlb_ways = 64: too many lines"));
+	how.sets = (const char *[]){ "pcie_link.mps=300B", NULL };
+	e = (struct err){ 0 };
+	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "pcie_link.mps = 300B: no maximum payload size"));
+	how.sets = (const char *[]){ "pcie_link.rcb=65B", NULL };
+	e = (struct err){ 0 };
+	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "no read completion boundary; allowed: 64, 128"));
+	how.sets = (const char *[]){ "dma_engine.mrrs=129B", NULL };
+	e = (struct err){ 0 };
+	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));
+	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "dma_engine.mrrs = 129B: no maximum read request"));
 	how.sets = (const char *[]){ "nic.profile=none-such", NULL };
 	e = (struct err){ 0 };
 	CU_ASSERT_FALSE(pcie_bench_run(&how, &r, &e));

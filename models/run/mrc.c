@@ -101,8 +101,8 @@ struct mrc *mrc_open(struct sim *s)
 		void (*add)(struct mrc *m, struct block *b);
 	} kinds[] = {
 		{ "qpc_cache", add_contexts }, { "cqc_cache", add_contexts },
-		{ "mtt", add_translation },    { "requester", add_wqes },
-		{ "host_mem", add_host },
+		{ "rsc_cache", add_contexts }, { "mtt", add_translation },
+		{ "requester", add_wqes },     { "host_mem", add_host },
 	};
 	struct mrc *m = x_calloc(1, sizeof(*m));
 
