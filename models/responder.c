@@ -374,10 +374,9 @@ static uint64_t ask(struct responder *r)
 static uint64_t responder_step(struct block *b)
 {
 	struct responder *r = (struct responder *)b;
-	bool was_full = r->free_ctx == r->contexts;
+	bool was_full = r->free_ctx == r->contexts, is_life_waiting = rsp_take_peer_error(r);
 	uint64_t next;
 
-	rsp_take_peer_error(r);
 	rsp_take_job_done(r);
 	rsp_take_dma_rsp(r);
 	rsp_take_recv(r);
@@ -398,7 +397,7 @@ static uint64_t responder_step(struct block *b)
 	next = min_u64(next, rsp_send_job(r));
 	next = min_u64(next, rsp_ask_rsc(r));
 	next = min_u64(next, rsp_send_ack(r));
-	if (r->run.n || r->flush.n ||
+	if (r->run.n || r->flush.n || is_life_waiting ||
 	    (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
 		next = b->cycle + 1;
 	return r->closing.n ? min_u64(next, rsp_close(r)) : next;

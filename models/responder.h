@@ -263,8 +263,8 @@ void rsp_begin_life(struct responder *r, uint32_t qpi, uint32_t psn);
 /* The QP executes nothing more. */
 void rsp_enter_error(struct responder *r, uint32_t qpi);
 
-/* The other half of a QP failed, was reset, or takes requests. */
-void rsp_take_peer_error(struct responder *r);
+/* The other half of a QP failed, was reset, or takes requests. True: the latter has to wait a cycle. */
+bool rsp_take_peer_error(struct responder *r);
 
 /* Tell the requester of one QP in error. Returns when to run again. */
 uint64_t rsp_report_error(struct responder *r);

@@ -78,19 +78,22 @@ static void begin_close(struct responder *r, uint32_t qpi)
 	qp_list_add(&r->closing, qpi);
 }
 
-void rsp_take_peer_error(struct responder *r)
+bool rsp_take_peer_error(struct responder *r)
 {
 	const struct qp_error *m = qp_error_peek(r->peer_error);
 
 	if (!m)
-		return;
+		return false;
 	if (m->kind == QP_FAILED)
 		fail(r, m->qpi);
 	else if (m->kind == QP_CLOSED)
 		begin_close(r, m->qpi);
-	else
+	else if (r->qp[m->qpi].ctx_head == RSP_CTX_NONE)
 		rsp_begin_life(r, m->qpi, m->psn);
+	else
+		return true; /* packets that came before are dropped first */
 	chan_pop(r->peer_error);
+	return false;
 }
 
 uint64_t rsp_report_error(struct responder *r)
