@@ -48,7 +48,8 @@ struct cqe_writer {
 	uint8_t mini_format;
 	bool compress;
 	/* ports */
-	struct chan *req, *rsp, *cqc_rsp, *dma_rsp, *arm, *async, *cqc_req, *dma_req, *error, *closed;
+	struct chan *req, *rsp, *cqc_rsp, *dma_rsp, *arm, *async, *cqc_req, *dma_req, *error,
+		*closed;
 	/* state */
 	struct pool *pool;
 	struct cq_state *cq;

@@ -82,7 +82,7 @@ struct host_mem {
 	uint64_t hit_cyc,
 		miss_cyc;     /* of a read: from_cyc to its completion, by where its bytes are */
 	uint64_t refresh_ppb; /* a read of memory meets a refresh so often */
-	bool is_cpl_turn; /* a register write went last */
+	bool is_cpl_turn;     /* a register write went last */
 	uint32_t waiting, tlps_inside;
 	/* statistics */
 	uint64_t reads, writes, read_b, write_b, stores, mmios, mmio_b, polls, polls_waited, peeks,

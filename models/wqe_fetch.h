@@ -53,7 +53,7 @@ struct rq_qp {
 	uint16_t n_waiting;                /* questions of the responder */
 	uint16_t first, n_held, n_reading; /* places of the line */
 	bool is_reading_dbr, wants_dbr;
-	bool is_closing; /* its QP is reset: it starts anew when nothing is read */
+	bool is_closing;   /* its QP is reset: it starts anew when nothing is read */
 	bool is_dbr_fresh; /* the last reading began after the oldest question */
 	uint32_t line, dbr_buf;
 };

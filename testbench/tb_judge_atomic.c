@@ -94,7 +94,7 @@ const char *judge_counter(const struct tb_case *c, uint32_t h, uint8_t *const *a
 	for (uint32_t i = 0; i < n && !what; i++)
 		for (uint32_t k = 0; k < n && !what; k++)
 			if ((a[i].w->t_poll < a[k].w->t_post ||
-			     (a[i].w->qp == a[k].w->qp && i < k)) &&
+			     (i < k && a[i].w->qp == a[k].w->qp)) &&
 			    a[i].after > a[k].before)
 				what = judge_wrong("counter of h%" PRIu32 ": %" PRIu64
 						   " came behind %" PRIu64 " and fetched less",

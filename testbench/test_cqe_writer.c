@@ -206,8 +206,8 @@ static uint32_t seen_past_a_held_record(struct tb_cqe_bench *e, uint32_t n_behin
 
 	tb_cqe_start(e, DEPTH, sets);
 	e->holds[0] = true;
-	for (uint16_t i = 0; i < DEPTH + n_behind; i++)
-		send_to(e, 0, i);
+	for (uint32_t i = 0; i < DEPTH + n_behind; i++)
+		send_to(e, 0, (uint16_t)i);
 	for (uint16_t i = 0; i < 40; i++)
 		send_to(e, 1, i);
 	tb_run_for(&e->t, 2000);
