@@ -322,6 +322,20 @@ void domain_reserve(struct domain *d, uint32_t n)
 	d->room = n;
 }
 
+/* The n blocks of 'run', an array that was 'soon', are stepped at this edge; wake-ups for the next are gathered anew. */
+static inline void begin_edge(struct domain *d, struct block **run, uint32_t n, uint64_t cyc)
+{
+	struct sim *s = d->sim;
+
+	d->soon = d->other;
+	d->other = run;
+	d->n_soon = 0;
+	d->soon_cyc = cyc + 1;
+	if (s->order != ORDER_FORWARD)
+		reorder(s, run, n);
+	s->steps += n;
+}
+
 void domain_run_edge(struct domain *d)
 {
 	uint64_t cyc = d->next_cyc;
@@ -334,13 +348,7 @@ void domain_run_edge(struct domain *d)
 	first = slot_take(d->near, d->near_used, slot);
 	for (struct block *b = first; b; b = b->next == first ? NULL : b->next)
 		run[n++] = b;
-	d->soon = d->other;
-	d->other = run;
-	d->n_soon = 0;
-	d->soon_cyc = cyc + 1;
-	if (s->order != ORDER_FORWARD)
-		reorder(s, run, n);
-	s->steps += n;
+	begin_edge(d, run, n, cyc);
 	for (struct block **end = run + n; run < end; run++)
 		step_block(s, *run, cyc);
 	find_next(d, cyc);
@@ -386,13 +394,7 @@ void domain_run_tick(struct domain *d)
 	for (uint32_t i = 0; i < s->n_blocks; i++)
 		if (s->blocks[i]->dom == d)
 			run[n++] = s->blocks[i];
-	d->soon = d->other;
-	d->other = run;
-	d->n_soon = 0;
-	d->soon_cyc = cyc + 1;
-	if (s->order != ORDER_FORWARD)
-		reorder(s, run, n);
-	s->steps += n;
+	begin_edge(d, run, n, cyc);
 	for (uint32_t i = 0; i < n; i++)
 		step_early(d, run[i], cyc);
 	find_next(d, cyc);

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <signal.h>
+#include <CUnit/CUnit.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,4 +126,16 @@ bool tb_aborts(void (*fn)(void), char *text, size_t len)
 	close(fd[0]);
 	waitpid(pid, &status, 0);
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+void tb_put(struct tb_text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->at + t->n, TB_TEXT - t->n, fmt, ap);
+	va_end(ap);
+	CU_ASSERT_FATAL(n >= 0 && t->n + (size_t)n < TB_TEXT);
+	t->n += (size_t)n;
 }

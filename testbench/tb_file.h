@@ -17,6 +17,16 @@ const char *tb_path(const char *name);
 /* Write 'len' bytes to tb_path(name); returns that path. */
 const char *tb_write(const char *name, const void *data, size_t len);
 
+#define TB_TEXT (1u << 18)
+
+struct tb_text {
+	char at[TB_TEXT];
+	size_t n;
+};
+
+/* printf behind what the text has; too much of it fails the test. */
+__attribute__((format(printf, 2, 3))) void tb_put(struct tb_text *t, const char *fmt, ...);
+
 /* The whole file, NUL-terminated; NULL when there is none. Free it. */
 char *tb_read(const char *path);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "models/hdr.h"
-#include "models/hdr_sv.h"
+#include "models/run/hdr_sv.h"
 #include "models/opcode.h"
 #include "sim/describe_sv.h"
 #include "sim/err.h"

@@ -4,7 +4,6 @@
  * the next life is as if there had been none before, and no buffer is lost
  */
 #include <CUnit/CUnit.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +11,16 @@
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"
 
-#define TEXT (1u << 14)
+#define put(...) tb_put(&text, __VA_ARGS__)
 
-static char text[TEXT];
-static size_t n_text;
-
-__attribute__((format(printf, 1, 2))) static void put(const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text + n_text, TEXT - n_text, fmt, ap);
-	va_end(ap);
-	CU_ASSERT_FATAL(n >= 0 && n_text + (size_t)n < TEXT);
-	n_text += (size_t)n;
-}
+static struct tb_text text;
 
 /* Two QPs of a type; 'more' are further keys of both, 'shared' gives that of h1 an SRQ. */
 static void begin(const char *type, const char *more, bool is_shared)
 {
 	bool has_peer = strcmp(type, "UD") != 0;
 
-	n_text = 0;
+	text.n = 0;
 	put("rnicsim-trace 1\nhost h0\nhost h1\n"
 	    "mr h0 src va=0x10000000 len=1MiB access=lw,rw,rr,ra fill=inc\n"
 	    "mr h0 back va=0x30000000 len=64KiB access=lw fill=zero\n"
@@ -122,7 +108,7 @@ static void go(const char *const *sets, enum step_order order, bool every_cycle,
 {
 	struct tb_run t;
 
-	tb_run_ok(&t, &(struct tb_run_how){ .trace = tb_write("reset.trace", text, n_text),
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = tb_write("reset.trace", text.at, text.n),
 					    .sets = sets,
 					    .order = order,
 					    .every_cycle = every_cycle });

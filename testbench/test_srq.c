@@ -3,7 +3,6 @@
  * test_srq.c - shared receive queues, and UC and UD, in whole runs: verbs, rings in memory, packets
  */
 #include <CUnit/CUnit.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,26 +10,13 @@
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"
 
-#define TEXT (1u << 18)
+#define put(...) tb_put(&text, __VA_ARGS__)
 
-static char text[TEXT];
-static size_t n_text;
-
-__attribute__((format(printf, 1, 2))) static void put(const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text + n_text, TEXT - n_text, fmt, ap);
-	va_end(ap);
-	CU_ASSERT_FATAL(n >= 0 && n_text + (size_t)n < TEXT);
-	n_text += (size_t)n;
-}
+static struct tb_text text;
 
 static void begin(const char *setup)
 {
-	n_text = 0;
+	text.n = 0;
 	put("rnicsim-trace 1\nhost h0\nhost h1\n"
 	    "mr h0 src va=0x10000 len=1MiB access=lw fill=rand:7\n"
 	    "mr h1 dst va=0x800000 len=1MiB access=lw,rw rkey=0x4242 fill=zero\n%s",
@@ -41,7 +27,7 @@ static void go(struct tb_run *t, const struct tb_run_how *like)
 {
 	struct tb_run_how how = *like;
 
-	how.trace = tb_write("srq.trace", text, n_text);
+	how.trace = tb_write("srq.trace", text.at, text.n);
 	tb_run_ok(t, &how);
 }
 

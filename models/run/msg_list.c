@@ -2,7 +2,7 @@
 /*
  * msg_list.c - for `rnicsim describe`: msg.def expanded to descriptions, and the further packages
  */
-#include "models/hdr_sv.h"
+#include "models/run/hdr_sv.h"
 #include "models/msg.h"
 #include "sim/describe.h"
 

@@ -2,7 +2,7 @@
 /*
  * hdr_sv.c - hdr.def and the opcode table printed as SystemVerilog
  */
-#include "models/hdr_sv.h"
+#include "models/run/hdr_sv.h"
 
 #include <ctype.h>
 #include <inttypes.h>

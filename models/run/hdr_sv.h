@@ -2,8 +2,8 @@
 /*
  * hdr_sv.h - packet headers and opcodes as SystemVerilog packages
  */
-#ifndef MODELS_HDR_SV_H
-#define MODELS_HDR_SV_H
+#ifndef MODELS_RUN_HDR_SV_H
+#define MODELS_RUN_HDR_SV_H
 
 #include <stdio.h>
 
