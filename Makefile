@@ -106,8 +106,8 @@ $(BUILD)/fuzz-%: testbench/fuzz/fuzz_main.c $(patsubst %.c,$(BUILD)/fuzz/%.o,$(f
 	$(Q)clang -std=gnu11 -g -I. $(FUZZ_FLAGS) -fsanitize=fuzzer -DFUZZ_TARGET=fuzz_$* -o $@ $^ $(LDLIBS)
 
 # ---- SystemVerilog twins: the package of messages from models/msg.def, then one library a block ----
-$(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c models/run/msg_list.c models/run/hdr_sv.c models/hdr.c models/opcode.c \
-		models/msg.def models/msg.h models/nic.h models/hdr.def
+$(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c models/run/msg_list.c models/run/hdr_sv.c models/packet/hdr.c models/packet/opcode.c \
+		models/msg.def models/msg.h models/nic.h models/packet/hdr.def
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. -o $@ $(filter %.c,$^)
 $(VLT)/msg_pkg.sv: $(VLT)/msg_sv

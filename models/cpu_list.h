@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "models/verbs.h"
+#include "models/verbs/verbs.h"
 
 static inline struct cpu_req *append(struct cpu_list *l, uint8_t kind, uint64_t addr, uint32_t len,
 				     uint32_t op)

@@ -7,7 +7,7 @@
 #define MODELS_CQE_WRITER_H
 
 #include "models/cqe_compress.h"
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/qp_list.h"

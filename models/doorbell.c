@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/trace/trace.h"

@@ -8,7 +8,7 @@
  * way (setup.c). A mistake in the trace stops the run.
  */
 #include "models/msg.h"
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 struct feed {
 	struct block b;

@@ -14,7 +14,7 @@
 #include "models/mem.h"
 #include "models/nic.h"
 #include "models/oplog.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "models/trace/trace.h"
 
 struct block;

@@ -19,7 +19,7 @@
  * each way: a clock slower than the rate of the smallest frames leaves gaps between these.
  */
 #include "models/mac.h"
-#include "models/vcrc.h"
+#include "models/packet/vcrc.h"
 
 /* preamble and start of frame, FCS, inter-frame gap; 64 B with FCS */
 static const struct framing ethernet = { .before = 8, .after = 4, .gap = 12, .min = 60 };

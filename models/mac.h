@@ -7,7 +7,7 @@
 
 #include "models/msg.h"
 #include "models/nic.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "sim/pool.h"
 
 /* What takes line time besides the bytes of a packet. */

@@ -18,7 +18,7 @@
  *
  * Rate: an operation takes one or two DMA reads and a write.
  */
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "sim/pool.h"

@@ -7,7 +7,7 @@
 #define MODELS_PKTIZER_H
 
 #include "models/msg.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 
 /* Place of one packet in its job. */
 struct pkt_place {

@@ -8,7 +8,7 @@
 
 #include "models/engine.h"
 #include "models/pktizer.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 #include "sim/pool.h"
 
 enum { REQ, RSP, ENGINES };

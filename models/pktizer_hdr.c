@@ -4,7 +4,7 @@
  * headers by opcode (IBTA vol. 1, 9.2 and table 38; protocol.md section 2)
  */
 #include "models/pktizer.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 struct pkt_place pktizer_place(const struct tx_job *j, uint32_t off, uint32_t n, uint32_t mtu)
 {

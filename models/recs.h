@@ -11,7 +11,7 @@
 #ifndef MODELS_RECS_H
 #define MODELS_RECS_H
 
-#include "models/verbs.h"
+#include "models/verbs/verbs.h"
 
 #define REC_NONE 0u        /* no record */
 #define REC_INLINE_SEGS 2u /* segments and dependencies that need no block of their own */

@@ -17,7 +17,7 @@
 #include "models/engine.h"
 #include "models/msg.h"
 #include "models/nic.h"
-#include "models/psn.h"
+#include "models/packet/psn.h"
 #include "models/qp_list.h"
 #include "models/recovery.h"
 #include "sim/pool.h"

@@ -7,11 +7,11 @@
  * says; the one exception is a repeated ACK of the last PSN, which may bring credits. Source: IBTA
  * vol. 1, 9.7.5.1, 9.7.7, 9.9.2; protocol.md section 10.
  */
-#include "models/aeth.h"
-#include "models/opcode.h"
-#include "models/packet.h"
+#include "models/packet/aeth.h"
+#include "models/packet/opcode.h"
+#include "models/packet/packet.h"
 #include "models/requester.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 #define ATOMIC_BYTES 8u
 

@@ -15,8 +15,8 @@
  * replays ATOMICs from its resources. IRN's acknowledgement of responses, by which those behind a
  * gap are kept, is not modelled.
  */
-#include "models/opcode.h"
-#include "models/packet.h"
+#include "models/packet/opcode.h"
+#include "models/packet/packet.h"
 #include "models/requester.h"
 
 static bool is_sacked(const struct requester *r, const struct req_qp *q, uint32_t psn)

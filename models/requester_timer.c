@@ -12,7 +12,7 @@
  * ConnectX-5 with adaptive retransmission: 2, 4, 8, 16 ms whatever the QP asks for); or estimated
  * from round trips (RFC 6298), rounded up to a grid of half powers of two, a list each.
  */
-#include "models/aeth.h"
+#include "models/packet/aeth.h"
 #include "models/requester.h"
 
 #define ACK_UNIT_PS (4096 * PS_PER_NS)

@@ -16,7 +16,7 @@
  * the completion), so what a read brings is dropped. Not modelled: what selective repeat sends
  * again finds its WQE.
  */
-#include "models/opcode.h"
+#include "models/packet/opcode.h"
 #include "models/requester.h"
 
 /* A basic block of a ring, and where it may be. */

@@ -23,7 +23,7 @@
  */
 #include <string.h>
 
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "models/responder.h"
 
 #define MAX_MTU 4096u

@@ -6,9 +6,9 @@
  * its write is posted; then its packet is acknowledged and its receive completed. So an ACK never
  * speaks for bytes that can still fail, and a CQE follows its payload.
  */
-#include "models/aeth.h"
+#include "models/packet/aeth.h"
 #include "models/responder.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 /* CQE opcode of a receive, by whether the message has immediate data. */
 static const uint8_t send_cqes[2] = { CQE_RESP_SEND, CQE_RESP_SEND_IMM };

@@ -4,10 +4,10 @@
  *
  * Source: IBTA vol. 1, 9.7.3 to 9.7.5 and 9.9.3; protocol.md section 9.
  */
-#include "models/aeth.h"
-#include "models/packet.h"
+#include "models/packet/aeth.h"
+#include "models/packet/packet.h"
 #include "models/responder.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 #define MAX_MESSAGE (1u << 31)
 #define ATOMIC_BYTES 8u

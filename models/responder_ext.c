@@ -11,8 +11,8 @@
  * are persistent.
  * Source: IBTA vol. 1, 9.4.1.1.2, 9.4.8, 9.4.9; protocol.md sections 2.1 and 10.
  */
-#include "models/aeth.h"
-#include "models/packet.h"
+#include "models/packet/aeth.h"
+#include "models/packet/packet.h"
 #include "models/responder.h"
 #include "models/trace/trace.h"
 

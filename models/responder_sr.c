@@ -16,8 +16,8 @@
  */
 #include <string.h>
 
-#include "models/aeth.h"
-#include "models/packet.h"
+#include "models/packet/aeth.h"
+#include "models/packet/packet.h"
 #include "models/responder.h"
 
 static struct rsp_held *held_at(const struct responder *r, const struct rsp_qp *q, uint32_t psn)

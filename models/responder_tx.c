@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
-#include "models/aeth.h"
-#include "models/packet.h"
+#include "models/packet/aeth.h"
+#include "models/packet/packet.h"
 #include "models/responder.h"
 
 #define TAG_SLOT_SHIFT 24u

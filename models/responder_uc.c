@@ -9,7 +9,7 @@
  *
  * Source: IBTA vol. 1, 9.8.2 and 9.9.3 (classes D and E); protocol.md section 9.
  */
-#include "models/aeth.h"
+#include "models/packet/aeth.h"
 #include "models/responder.h"
 
 static void abandon(struct responder *r, struct rsp_qp *q)

@@ -8,7 +8,7 @@
  *
  * Source: IBTA vol. 1, 9.8.3 and 11.4.2.1; annex A17.4.5 (IPv4); protocol.md section 9.
  */
-#include "models/encap.h"
+#include "models/packet/encap.h"
 #include "models/responder.h"
 
 /* Bytes of the packet's network header, which begins at *at; 0 = it has none. */

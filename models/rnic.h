@@ -5,7 +5,7 @@
 #ifndef MODELS_RNIC_H
 #define MODELS_RNIC_H
 
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 #include "models/trace/trace.h"
 #include "sim/config.h"
 #include "sim/netlist.h"

@@ -17,7 +17,7 @@
 
 #include "models/msg.h"
 #include "models/nic.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "sim/pool.h"
 
 /* A parsed packet that waits for its context or its last byte. */

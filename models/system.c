@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 /* ---- reading ---- */
 

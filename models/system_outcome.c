@@ -3,7 +3,7 @@
  * system_outcome.c - what became of a request: the records that waited for it, and the expectations of it
  */
 #include <stdlib.h>
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 static int expect_order(const void *a, const void *b, void *arg)
 {

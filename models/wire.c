@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "models/msg.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "models/wire.h"
 #include "sim/pool.h"
 

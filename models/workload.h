@@ -7,7 +7,7 @@
 #define MODELS_WORKLOAD_H
 
 #include "models/msg.h"
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 #define DROP_KEYS 34u /* of a region, and of windows that were bound to it */
 

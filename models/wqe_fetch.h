@@ -9,7 +9,7 @@
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/qp_list.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 #include "sim/pool.h"
 
 #define MAX_READS 256u

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "models/vcrc.h"
+#include "models/packet/vcrc.h"
 
 #define FIRST_QPN 0x100u
 #define PEER_QPN 0x200u

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "models/cqe_compress.h"
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 
 #define RING_PA(cq) (0x10000ull + 0x1000ull * (cq))
 #define DBR_PA(cq) (0x100ull + 8ull * (cq))

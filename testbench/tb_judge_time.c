@@ -20,7 +20,7 @@
  */
 #include <inttypes.h>
 
-#include "models/aeth.h"
+#include "models/packet/aeth.h"
 #include "models/requester.h"
 #include "testbench/tb_judge_parts.h"
 

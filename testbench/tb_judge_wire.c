@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/aeth.h"
+#include "models/packet/aeth.h"
 #include "models/recovery.h"
 #include "models/requester.h"
 #include "testbench/tb_judge_parts.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/icrc.h"
+#include "models/packet/icrc.h"
 #include "testbench/pcap_in.h"
 
 #define MAX_FROM 256u

@@ -11,7 +11,7 @@
 #ifndef TESTBENCH_TB_REPLAY_H
 #define TESTBENCH_TB_REPLAY_H
 
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "testbench/tb_run.h"
 
 enum replay_kind { REPLAY_REQUEST, REPLAY_RESPONSE, REPLAY_ACK };

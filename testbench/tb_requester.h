@@ -6,10 +6,10 @@
 #ifndef TESTBENCH_TB_REQUESTER_H
 #define TESTBENCH_TB_REQUESTER_H
 
-#include "models/aeth.h"
+#include "models/packet/aeth.h"
 #include "models/nic.h"
-#include "models/opcode.h"
-#include "models/packet.h"
+#include "models/packet/opcode.h"
+#include "models/packet/packet.h"
 #include "models/requester.h"
 #include "testbench/tb_dma.h"
 

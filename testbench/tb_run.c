@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "models/msg.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "sim/stats.h"
 #include "testbench/tb_file.h"
 

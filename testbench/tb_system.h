@@ -5,7 +5,7 @@
 #ifndef TESTBENCH_TB_SYSTEM_H
 #define TESTBENCH_TB_SYSTEM_H
 
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 /*
  * Two hosts h0 and h1 with MRs src (0x10000000, lkey 0x1234) and dst (0x20000000, rkey 0x5678), 64

@@ -10,7 +10,7 @@
 
 #include "models/cqe_compress.h"
 #include "models/msg.h"
-#include "models/verbs.h"
+#include "models/verbs/verbs.h"
 
 /* A compressed block whose arrays are still to come. */
 struct block_seen {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "models/icrc.h"
+#include "models/packet/icrc.h"
 #include "models/nic.h"
 
 /* Where the network header and the BTH begin, and the ICRC ends; false: it is not RDMA. */

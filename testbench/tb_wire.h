@@ -7,8 +7,8 @@
 #ifndef TESTBENCH_TB_WIRE_H
 #define TESTBENCH_TB_WIRE_H
 
-#include "models/hdr.h"
-#include "models/opcode.h"
+#include "models/packet/hdr.h"
+#include "models/packet/opcode.h"
 #include "testbench/tb_run.h"
 
 /* A packet from its BTH on. Headers that it has not are zeros. */

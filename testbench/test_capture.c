@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "models/run/capture.h"
-#include "models/encap.h"
+#include "models/packet/encap.h"
 #include "testbench/pcapng_in.h"
 #include "testbench/pkt_util.h"
 #include "testbench/tb.h"

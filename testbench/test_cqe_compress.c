@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "models/cqe_compress.h"
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "testbench/tb_cqe.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_judge.h"

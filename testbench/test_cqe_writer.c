@@ -2,7 +2,7 @@
 /*
  * test_cqe_writer.c - CQE bytes, owner bits, fairness, and overflow against the doorbell record
  */
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "testbench/tb_cqe.h"
 
 #define N_CQ TB_CQE_CQS

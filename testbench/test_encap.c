@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/encap.h"
+#include "models/packet/encap.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_oracle.h"
 #include "testbench/tb_run.h"

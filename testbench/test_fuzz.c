@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "sim/err.h"
 #include "sim/units.h"
 #include "testbench/fuzz/fuzz.h"

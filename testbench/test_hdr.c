@@ -8,8 +8,8 @@
 #include <CUnit/CUnit.h>
 #include <stdio.h>
 
-#include "models/hdr.h"
-#include "models/opcode.h"
+#include "models/packet/hdr.h"
+#include "models/packet/opcode.h"
 #include "sim/rng.h"
 #include "testbench/pcap_in.h"
 
@@ -61,7 +61,7 @@ static void random_bytes(struct rng *r, uint8_t *p, unsigned n)
 		hdr_##x##_encode(to, &h); \
 		return memcmp(to, p, n); \
 	}
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef F
 #undef FA
 #undef HDR
@@ -73,7 +73,7 @@ static const struct {
 	int (*round_trip)(uint8_t *to, const uint8_t *p);
 } codecs[] = {
 #define HDR(x, NAME, n, doc, fields) { #x, n, x##_mismatches, x##_round_trip },
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef HDR
 };
 #define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "models/run/hdr_sv.h"
-#include "models/opcode.h"
+#include "models/packet/opcode.h"
 #include "sim/describe_sv.h"
 #include "sim/err.h"
 #include "sim/rng.h"
@@ -49,7 +49,7 @@ static void put_hex(FILE *f, const uint8_t *p, unsigned n)
 		hdr_##x##_decode(&h, p); \
 		fields \
 	}
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef F
 #undef FA
 #undef HDR
@@ -81,7 +81,7 @@ static void put_hex(FILE *f, const uint8_t *p, unsigned n)
 		put_hex(f, again, bytes); \
 		fprintf(f, ") $error(\"%s\");\n", pkg); \
 	}
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef F
 #undef FA
 #undef HDR
@@ -93,7 +93,7 @@ static const struct {
 	void (*put_together)(FILE *f, const char *pkg, unsigned k, const uint8_t *p);
 } codecs[] = {
 #define HDR(x, NAME, n, doc, fields) { #x, n, x##_taken_apart, x##_put_together },
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef HDR
 };
 #define N_CODECS (sizeof(codecs) / sizeof(codecs[0]))

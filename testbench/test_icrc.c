@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/hdr.h"
-#include "models/icrc.h"
+#include "models/packet/hdr.h"
+#include "models/packet/icrc.h"
 #include "sim/rng.h"
 #include "testbench/pcap_in.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/packet.h"
-#include "models/opcode.h"
+#include "models/packet/packet.h"
+#include "models/packet/opcode.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_watch.h"
 

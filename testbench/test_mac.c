@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "models/vcrc.h"
+#include "models/packet/vcrc.h"
 #include "testbench/pkt_util.h"
 #include "testbench/tb.h"
 

@@ -5,7 +5,7 @@
 #include <CUnit/CUnit.h>
 #include <string.h>
 
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "models/nic.h"
 #include "testbench/tb_dma.h"
 

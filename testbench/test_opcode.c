@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/hdr.h"
-#include "models/opcode.h"
+#include "models/packet/hdr.h"
+#include "models/packet/opcode.h"
 
 extern CU_TestInfo test_opcode_tests[];
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/aeth.h"
+#include "models/packet/aeth.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_oracle.h"
 #include "testbench/tb_wire.h"

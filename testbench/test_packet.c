@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/icrc.h"
-#include "models/vcrc.h"
+#include "models/packet/icrc.h"
+#include "models/packet/vcrc.h"
 #include "sim/rng.h"
 #include "testbench/pcap_in.h"
 #include "testbench/pkt_util.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "models/pktizer.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 #include "testbench/tb_dma.h"
 
 extern const struct block_class pktizer_class;

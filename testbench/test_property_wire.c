@@ -6,8 +6,8 @@
 #include <CUnit/CUnit.h>
 #include <string.h>
 
-#include "models/aeth.h"
-#include "models/icrc.h"
+#include "models/packet/aeth.h"
+#include "models/packet/icrc.h"
 #include "testbench/tb_judge.h"
 #include "testbench/tb_wire.h"
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/aeth.h"
-#include "models/icrc.h"
-#include "models/psn.h"
+#include "models/packet/aeth.h"
+#include "models/packet/icrc.h"
+#include "models/packet/psn.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_oracle.h"
 #include "testbench/tb_recording.h"

@@ -6,8 +6,8 @@
 #include <CUnit/CUnit.h>
 #include <string.h>
 
-#include "models/aeth.h"
-#include "models/opcode.h"
+#include "models/packet/aeth.h"
+#include "models/packet/opcode.h"
 #include "models/responder.h"
 #include "testbench/tb_responder.h"
 

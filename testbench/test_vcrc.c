@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/packet.h"
-#include "models/vcrc.h"
+#include "models/packet/packet.h"
+#include "models/packet/vcrc.h"
 #include "sim/rng.h"
 #include "testbench/pcap_in.h"
 

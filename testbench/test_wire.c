@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/vcrc.h"
+#include "models/packet/vcrc.h"
 #include "models/wire.h"
 #include "testbench/pkt_util.h"
 #include "testbench/tb.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "models/run/expect.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 #include "models/workload.h"
 #include "testbench/tb_system.h"
 

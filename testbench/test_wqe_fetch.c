@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 #include "testbench/tb_dma.h"
 
 extern const struct block_class wqe_fetch_class;

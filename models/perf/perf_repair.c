@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "models/aeth.h"
-#include "models/packet.h"
+#include "models/packet/aeth.h"
+#include "models/packet/packet.h"
 #include "models/perf/perf.h"
 #include "models/rnic.h"
 #include "sim/pool.h"

@@ -7,7 +7,7 @@
 
 #include "models/run/capture.h"
 #include "models/msg.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 #include "sim/pcapng.h"
 #include "sim/pool.h"
 

@@ -5,7 +5,7 @@
 #ifndef MODELS_RUN_EXPECT_H
 #define MODELS_RUN_EXPECT_H
 
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 #define EXPECT_TEXT 512u
 

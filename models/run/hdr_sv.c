@@ -7,8 +7,8 @@
 #include <ctype.h>
 #include <inttypes.h>
 
-#include "models/hdr.h"
-#include "models/opcode.h"
+#include "models/packet/hdr.h"
+#include "models/packet/opcode.h"
 #include "sim/describe_sv.h"
 
 static void put_header(FILE *f, const struct hdr_row *h)

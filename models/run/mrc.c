@@ -12,7 +12,7 @@
 #include "models/host_mem.h"
 #include "models/mtt.h"
 #include "models/requester.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 #include "sim/outfile.h"
 
 #define NAME_LEN 96

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "models/oplog.h"
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 #include "sim/hist.h"
 #include "sim/json.h"
 

@@ -2,7 +2,7 @@
 /*
  * reach.c - can one host of the trace speak to another: a link joins them, and their addresses are of one kind
  */
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 static const char *family(const struct host *h)
 {

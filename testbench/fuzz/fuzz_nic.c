@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/encap.h"
+#include "models/packet/encap.h"
 #include "models/run/expect.h"
 #include "models/msg.h"
 #include "models/rnic.h"
 #include "models/trace/trace.h"
-#include "models/vcrc.h"
+#include "models/packet/vcrc.h"
 #include "sim/pool.h"
 #include "testbench/fuzz/fuzz.h"
 

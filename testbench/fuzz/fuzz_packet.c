@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/encap.h"
+#include "models/packet/encap.h"
 #include "sim/err.h"
 #include "testbench/fuzz/fuzz.h"
 
@@ -32,7 +32,7 @@ static void require(bool holds)
 		hdr_##x##_encode(again, &h); \
 		return memcmp(again, at, bytes) == 0; \
 	}
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef HDR
 
 typedef bool is_kept_fn(const uint8_t *at);

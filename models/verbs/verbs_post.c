@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "models/cpu_list.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 #define COUNTER_MASK 0xffffu /* counters in a QP's doorbell record */
 #define AV_EXT 0x80000000u   /* a whole address vector, no short form */

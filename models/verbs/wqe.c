@@ -2,7 +2,7 @@
 /*
  * wqe.c - send and receive WQEs taken apart
  */
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 /* Which segments follow the control segment, by opcode. */
 enum {

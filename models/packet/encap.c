@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "models/encap.h"
+#include "models/packet/encap.h"
 
 #define IPV4_DF 2u
 #define LNH_BTH 2u

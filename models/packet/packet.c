@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "models/aeth.h"
-#include "models/encap.h"
+#include "models/packet/aeth.h"
+#include "models/packet/encap.h"
 #include "models/msg.h"
 #include "models/recovery.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 
 /* a - b, -2^23 .. 2^23 - 1: negative when a lies before b. */
 static inline int32_t psn_diff(uint32_t a, uint32_t b)

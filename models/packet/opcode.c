@@ -6,8 +6,8 @@
  * (FLUSH, ATOMIC WRITE, RD); XRC from the wireshark dissector's table, with the XRCETH in requests
  * only.
  */
-#include "models/hdr.h"
-#include "models/opcode.h"
+#include "models/packet/hdr.h"
+#include "models/packet/opcode.h"
 
 /* Masks of the headers that follow, one letter group each. */
 enum {

@@ -7,8 +7,8 @@
 #ifndef MODELS_ENCAP_H
 #define MODELS_ENCAP_H
 
-#include "models/icrc.h"
-#include "models/packet.h"
+#include "models/packet/icrc.h"
+#include "models/packet/packet.h"
 
 /* Where destination and source of a header stand in a packet, and our own in struct port_addr. */
 struct addr_place {

@@ -16,7 +16,7 @@
 
 #include "models/host.h"
 #include "models/msg.h"
-#include "models/packet.h"
+#include "models/packet/packet.h"
 
 #define VERBS_MAX_WQE (WQE_MAX_BB * WQE_BB)
 #define VERBS_MAX_MSG (1u << 31)

@@ -4,7 +4,7 @@
  *
  * Numbers that the trace gives are taken before any is assigned.
  */
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include <libdeflate.h>
 #include <string.h>
 
-#include "models/hdr.h"
-#include "models/icrc.h"
+#include "models/packet/hdr.h"
+#include "models/packet/icrc.h"
 
 #define LRH_ONES_CRC 0x2144df1cu /* CRC-32 of 8 bytes 0xff */
 #define IPV4_MAX_BYTES 60u

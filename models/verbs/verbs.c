@@ -6,7 +6,7 @@
  * cq.c) and rows of struct nic. Not modelled: the firmware's command interface and its time.
  */
 #include "models/mtt.h"
-#include "models/verbs.h"
+#include "models/verbs/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>

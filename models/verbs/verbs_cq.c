@@ -4,7 +4,7 @@
  * of CQs, regions removed (protocol.md section 13)
  */
 #include "models/cpu_list.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 #define CQE_BYTES 64u
 #define CI_MASK 0xffffffu

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "models/hdr.h"
+#include "models/packet/hdr.h"
 #include "models/nic.h"
-#include "models/opcode.h"
+#include "models/packet/opcode.h"
 
 /* Room for the largest header stack (Ethernet, IPv6, UDP, BTH, extended), pad and CRCs. */
 #define PACKET_HDR_MAX 160u
@@ -87,7 +87,7 @@ void packet_begin(struct packet *p, const struct qp_attr *qp, const struct hdr_b
 		hdr_##name##_encode(p->data + p->len, h); \
 		p->len = (uint16_t)(p->len + (bytes)); \
 	}
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef F
 #undef FA
 #undef HDR

@@ -6,7 +6,7 @@
  * the doorbell of the event queue.
  */
 #include "models/cpu_list.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 #define EQ_DEPTH_MIN 256u
 #define EQE_EMPTY 0xf1u /* no entry's: as in a CQ that was not written yet */

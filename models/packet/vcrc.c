@@ -7,7 +7,7 @@
  * has what a byte comes to k bytes later. A CRC is linear, so each entry is the sum of those of its
  * bits, and only these are written down.
  */
-#include "models/vcrc.h"
+#include "models/packet/vcrc.h"
 
 #define BIT(n, b, v) ((n) >> (b)&1 ? (v) : 0)
 #define ENTRY(n, a, b, c, d, e, f, g, h) \

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/setup.h"
+#include "models/verbs/setup.h"
 
 #define FILL_BLOCK 65536u
 

@@ -8,7 +8,7 @@
  */
 #include "models/cpu_list.h"
 #include "models/cqe_compress.h"
-#include "models/wqe.h"
+#include "models/verbs/wqe.h"
 
 #define CQE_BYTES 64u
 #define CQE_OP_OWN 63u

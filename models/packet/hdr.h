@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned a
 	struct hdr_##name { \
 		fields \
 	};
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef F
 #undef FA
 #undef HDR
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned a
 		unsigned at = 0; \
 		fields(void) at; \
 	}
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef F
 #undef FA
 #undef HDR
@@ -95,7 +95,7 @@ static inline __attribute__((always_inline)) void hdr_put(uint8_t *p, unsigned a
 		memset(p, 0, bytes); \
 		fields(void) at; \
 	}
-#include "models/hdr.def"
+#include "models/packet/hdr.def"
 #undef F
 #undef FA
 #undef HDR
