@@ -77,7 +77,7 @@ void cqe_event_arm(struct cqe_writer *w)
 	const struct cq_arm *m = cq_arm_peek(w->arm);
 	struct cq_state *q;
 
-	if (!m)
+	if (!m || qp_list_has(&w->fire, m->cqi)) /* the event of the arming before goes first */
 		return;
 	q = &w->cq[m->cqi];
 	if (q->armed != CQ_ARMED) /* what was asked for is not taken back */

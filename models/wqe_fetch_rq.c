@@ -270,20 +270,28 @@ bool wqe_fetch_rq_answer(struct wqe_fetch *w)
 	return true;
 }
 
-uint64_t wqe_fetch_srq_step(struct wqe_fetch *w)
+/* The program sets a limit. An event that the one before it gave goes out first. */
+static void take_limit(struct wqe_fetch *w)
 {
 	const struct nic *nic = w->b.env;
 	const struct srq_cmd *m = srq_cmd_peek(w->srq_cmd);
+	struct rq_qp *q;
 
-	if (m) {
-		struct rq_qp *q = &w->rq[nic->n_qp + m->srqi];
+	if (!m || qp_list_has(&w->limit, nic->n_qp + m->srqi))
+		return;
+	q = &w->rq[nic->n_qp + m->srqi];
+	open_line(w, q);
+	q->limit = m->limit;
+	q->wants_dbr |= m->limit != 0;
+	rq_consider(w, nic->n_qp + m->srqi);
+	chan_pop(w->srq_cmd);
+}
 
-		open_line(w, q);
-		q->limit = m->limit;
-		q->wants_dbr |= m->limit != 0;
-		rq_consider(w, nic->n_qp + m->srqi);
-		chan_pop(w->srq_cmd);
-	}
+uint64_t wqe_fetch_srq_step(struct wqe_fetch *w)
+{
+	const struct nic *nic = w->b.env;
+
+	take_limit(w);
 	if (!w->limit.n)
 		return CYCLE_NEVER;
 	if (!chan_can_push(w->event))
@@ -292,7 +300,7 @@ uint64_t wqe_fetch_srq_step(struct wqe_fetch *w)
 			 &(struct async_event){
 				 .type = EQE_SRQ_LIMIT,
 				 .number = nic->srq[qp_list_take(&w->limit) - nic->n_qp].srqn });
-	return w->limit.n ? w->b.cycle + 1 : CYCLE_NEVER;
+	return w->limit.n || srq_cmd_peek(w->srq_cmd) ? w->b.cycle + 1 : CYCLE_NEVER;
 }
 
 static void dbr_read(struct wqe_fetch *w, uint32_t rqi)

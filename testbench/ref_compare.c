@@ -10,6 +10,14 @@
 
 #define TEXT_LEN 256u
 
+bool ref_may_lose_key(const struct ref_exec *x, const struct ref_wr *w)
+{
+	for (uint32_t i = 0; w->r.rkey && i < x->n_wr; i++)
+		if (x->wr[i].r.kind == REC_POST && x->wr[i].r.inv_key == w->r.rkey)
+			return true;
+	return false;
+}
+
 static struct ref_mr *clone(const struct ref_exec *x, const struct ref_mr *mem)
 {
 	struct ref_mr *c = x_calloc(x->trace->n_mrs + 1, sizeof(*c));

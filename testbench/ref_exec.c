@@ -441,6 +441,8 @@ static void mark_targets(struct ref_exec *x, const struct ref_wr *w)
 		struct place p = remote_place(x, x->mr, w);
 
 		mark(&p, w->len, w->qp, false);
+		if (p.mr && ref_may_lose_key(x, w))
+			memset(p.mr->any + p.off, 1, w->len);
 	} else if (ref_is_atomic(w->r.opcode)) {
 		struct place p = remote_place(x, x->mr, w);
 

@@ -11,7 +11,9 @@
  * Told how the requests of a run ended, it allows for those that ended in error: of the requests of
  * a QP behind the last one that is known to have been executed, the target may have executed the
  * first n for some n, and part of the one after; the same for what comes back to the requester.
- * What was made of bytes so uncertain is not compared.
+ * What was made of bytes so uncertain is not compared. Nor is what such a request writes through a
+ * window that is taken back: that may happen between the look at its key and the write of its payload,
+ * when those behind it are on their way to memory.
  */
 #ifndef TESTBENCH_REF_EXEC_H
 #define TESTBENCH_REF_EXEC_H
@@ -86,6 +88,9 @@ void ref_run(struct ref_exec *x);
  * else what differs, in a static buffer.
  */
 const char *ref_compare(struct ref_exec *x, uint8_t *const *actual);
+
+/* The key that a request names is that of a window that some request takes back. */
+bool ref_may_lose_key(const struct ref_exec *x, const struct ref_wr *w);
 
 /* ---- for ref_compare.c ---- */
 

@@ -13,6 +13,7 @@
 #include "models/msg.h"
 #include "models/mem.h"
 #include "models/trace/trace.h"
+#include "models/wqe_fetch.h"
 
 #define TEXT_LEN 200u
 #define CQE_LEN 64u
@@ -34,11 +35,12 @@ struct shadow_cq {
 struct shadow_srq {
 	uint32_t limit;
 	uint16_t taken;
-	uint16_t known; /* doorbell record when the NIC last asked for it */
+	uint16_t asked; /* doorbell record when the NIC last asked for it */
+	bool is_below;  /* with so many posted, fewer than the limit were left when it was told */
 };
 
 struct watched {
-	struct chan_tap arm, write, read, take, limit, event, command, job; /* by container_of */
+	struct chan_tap arm, write, read, told, take, limit, event, command, job; /* container_of */
 	struct tb_events *all;
 	const struct host *host;
 	const struct chan *writes;
@@ -205,13 +207,27 @@ static void take_read(struct chan_tap *t, const struct chan *c, const void *msg)
 	(void)c;
 	for (uint32_t i = 0; m->cls == DMA_DBR && i < nic->n_srq; i++)
 		if (m->addr == nic->srq[i].dbr_pa)
-			w->srq[i].known = posted(w, i);
+			w->srq[i].asked = posted(w, i);
 }
 
 /* Receives that 'n' posted ones leave, less those that were taken. */
 static int16_t left(const struct watched *w, uint32_t srq, uint16_t n)
 {
 	return (int16_t)(n - w->srq[srq].taken);
+}
+
+/* The NIC is told what it asked for. */
+static void take_told(struct chan_tap *t, const struct chan *c, const void *msg)
+{
+	struct watched *w = WATCHED(t, told);
+	const struct nic *nic = w->host->nic;
+	const struct dma_rsp *m = msg;
+	uint32_t srq = (m->tag & ~TAG_KIND) - nic->n_qp;
+
+	(void)c;
+	if ((m->tag & TAG_KIND) == TAG_DBR && srq < nic->n_srq)
+		w->srq[srq].is_below |=
+			left(w, srq, w->srq[srq].asked) < (int32_t)w->srq[srq].limit;
 }
 
 static void take_recv(struct chan_tap *t, const struct chan *c, const void *msg)
@@ -233,6 +249,7 @@ static void take_limit(struct chan_tap *t, const struct chan *c, const void *msg
 
 	(void)c;
 	w->srq[m->srqi].limit = m->limit;
+	w->srq[m->srqi].is_below = false;
 }
 
 static void take_async(struct chan_tap *t, const struct chan *c, const void *msg)
@@ -249,14 +266,16 @@ static void take_async(struct chan_tap *t, const struct chan *c, const void *msg
 		complain(w, "%s: an event of type %u for %" PRIu32, nic->name, m->type, m->number);
 	} else if (!w->srq[i].limit) {
 		complain(w, "%s: an event of SRQ %" PRIu32 ", which has no limit", nic->name, i);
-	} else if (left(w, i, w->srq[i].known) >= (int32_t)w->srq[i].limit) {
+	} else if (!w->srq[i].is_below) {
 		complain(w,
 			 "%s: an event of SRQ %" PRIu32
 			 ", which has %d receives, not fewer than %" PRIu32,
-			 nic->name, i, left(w, i, w->srq[i].known), w->srq[i].limit);
+			 nic->name, i, left(w, i, w->srq[i].asked), w->srq[i].limit);
 	}
-	if (i < nic->n_srq)
+	if (i < nic->n_srq) {
 		w->srq[i].limit = 0;
+		w->srq[i].is_below = false;
+	}
 }
 
 /* ---- drained send queues ---- */
@@ -317,6 +336,7 @@ struct tb_events *tb_events_watch(struct tb_run *t)
 		w->arm.popped = take_arm;
 		w->write.pushed = take_write;
 		w->read.pushed = take_read;
+		w->told.popped = take_told;
 		w->take.pushed = take_recv;
 		w->limit.popped = take_limit;
 		w->event.pushed = take_async;
@@ -325,6 +345,7 @@ struct tb_events *tb_events_watch(struct tb_run *t)
 		attach(t, e->n, "cqe_writer", "arm", &w->arm);
 		attach(t, e->n, "cqe_writer", "dma_req", &w->write);
 		attach(t, e->n, "wqe_fetch", "dma_req", &w->read);
+		attach(t, e->n, "wqe_fetch", "dma_rsp", &w->told);
 		attach(t, e->n, "wqe_fetch", "rq_rsp", &w->take);
 		attach(t, e->n, "wqe_fetch", "srq_cmd", &w->limit);
 		attach(t, e->n, "wqe_fetch", "event", &w->event);

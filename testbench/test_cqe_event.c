@@ -140,6 +140,23 @@ static void armed_cq_gives_one_event_behind_its_cqe(void)
 	tb_end(&e.t);
 }
 
+/* An interrupt is written between two events, so that a third arming meets the second's event. */
+static void arming_beside_an_event_that_is_due_waits_for_it(void)
+{
+	struct bench e;
+
+	bench_start(&e);
+	complete(&e, 1, false);
+	for (unsigned i = 0; i < 3; i++)
+		tb_send(e.arm, &(struct cq_arm){ .cqi = 0, .ci = 0 });
+	tb_send(e.arm, &(struct cq_arm){ .cqi = 0, .ci = 1 });
+	tb_run_for(&e.t, 100);
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 3);
+	complete(&e, 1, false);
+	CU_ASSERT_EQUAL(count(&e, W_EQE), 4);
+	tb_end(&e.t);
+}
+
 static void arming_for_any_outlives_one_for_solicited(void)
 {
 	struct bench e;
@@ -225,6 +242,7 @@ static void overflow_and_others_events_come_unarmed_and_once(void)
 	}
 CU_TestInfo test_cqe_event_tests[] = {
 	TEST(armed_cq_gives_one_event_behind_its_cqe),
+	TEST(arming_beside_an_event_that_is_due_waits_for_it),
 	TEST(arming_for_any_outlives_one_for_solicited),
 	TEST(solicited_arming_ignores_what_is_not),
 	TEST(moderated_cq_waits_for_count_or_time),

@@ -158,7 +158,7 @@ static pid_t start_seeds(uint64_t job, uint64_t first, uint64_t step, uint64_t n
 static void run_lot(uint64_t share, const struct lot *lot)
 {
 	uint64_t first = number("RNICSIM_PROPERTY_SEED", 1);
-	uint64_t n = number("RNICSIM_PROPERTY_RUNS", RUNS) * share / 100;
+	uint64_t n = (number("RNICSIM_PROPERTY_RUNS", RUNS) * share + 99) / 100;
 	uint64_t jobs = min_u64(max_u64((uint64_t)sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_JOBS);
 	pid_t pid[MAX_JOBS];
 	int status;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "testbench/tb_event.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"
 
@@ -179,6 +180,38 @@ static void srq_below_its_limit_is_noticed_once(void)
 	}
 }
 
+/*
+ * A limit that is set at any time round that at which the one before it gives its event: there is one
+ * for each that is reached, and none of the first behind the second.
+ */
+static void srq_limit_set_beside_an_event_keeps_its_own(void)
+{
+	for (uint32_t ns = 3500; ns < 3700; ns++) {
+		struct tb_run t;
+		struct tb_events *e;
+		const char *wrong;
+
+		begin("srq h1 s depth=8 limit=7\nqp h0 q0 type=UC peer=h1.q0\n"
+		      "qp h1 q0 type=UC peer=h0.q0 srq=s\n");
+		for (uint32_t k = 0; k < 8; k++)
+			put("recv h1.s id=%u sge=dst:%u:64\n", k + 1, k * 64);
+		put("post h0.q0 id=1 op=SEND sge=src:0:64 repeat=2\n"
+		    "modify h1.s limit=%u at=%uns\n",
+		    ns % 8, ns);
+		CU_ASSERT_FATAL(tb_run_open(
+			&t, &(struct tb_run_how){ .trace = tb_write("srq.trace", text.at, text.n),
+						  .ini = "" }));
+		e = tb_events_watch(&t);
+		CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);
+		wrong = tb_events_verdict(e);
+		if (wrong)
+			printf("limit at %u ns: %s\n", ns, wrong);
+		CU_ASSERT_PTR_NULL(wrong);
+		tb_events_release(e);
+		tb_run_close(&t);
+	}
+}
+
 /* ---- UC, UD ---- */
 
 static void post_that_the_service_lacks_is_refused(void)
@@ -247,6 +280,7 @@ CU_TestInfo test_srq_tests[] = {
 	TEST(srq_results_depend_on_neither_sleep_nor_order),
 	TEST(srq_empty_is_rnr_on_rc_and_a_loss_on_the_others),
 	TEST(srq_below_its_limit_is_noticed_once),
+	TEST(srq_limit_set_beside_an_event_keeps_its_own),
 	TEST(post_that_the_service_lacks_is_refused),
 	TEST(datagram_that_nobody_takes_is_dropped),
 	TEST(uc_message_with_a_lost_packet_leaves_its_receive),
