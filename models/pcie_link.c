@@ -3,35 +3,53 @@
  * pcie_link.c - a PCI Express link, both directions
  *
  * Modelled: lane rate and encoding of generations 1 to 6, the share that flow-control and ACK DLLPs
- * leave, the header and framing bytes of every TLP, cuts of writes at the maximum payload size and
- * of completions at the read completion boundary, exact serialisation (fractions of a picosecond
- * are carried on), and propagation; header and data credits of posted requests, non-posted requests
- * and completions, given back by UpdateFCs when the block behind the receiver has taken the TLPs;
- * the ordering rules between the classes (pcie_tx.h). A train of TLPs is one message: it arrives with its last
- * byte; one for which there are too few credits arrives in parts. Not modelled: replays, power states, ECRC,
- * non-posted data credits and a root's completion credits (no TLP here needs one).
+ * leave, the header and framing bytes of every TLP (all by the generation, unless set), cuts of
+ * writes at the maximum payload size and of completions at the read completion boundary, exact
+ * serialisation (fractions of a picosecond are carried on), and propagation; header and data credits
+ * of posted requests, non-posted requests and completions, given back by UpdateFCs when the block
+ * behind the receiver has taken the TLPs; the ordering rules between the classes (pcie_tx.h). A train
+ * of TLPs is one message: it arrives with its last byte; one for which there are too few credits
+ * arrives in parts. Not modelled: borders of flits, orthogonal header content, replays, power states,
+ * ECRC, non-posted data credits and a root's completion credits (no TLP here needs one).
  *
  * Waiting is measured from when a train is behind the register in front of the transmitter to its
  * first byte on the link, and charged, for every class of traffic, to what keeps the first train
  * of its queue: posted trains that must go first (ordering), credits, or the lane (link).
  *
- * Sources: PCI Express Base Specification; pcie-bench (SIGCOMM 2018) for header bytes and the DLLP
- * share. Completions, and registers written by the CPU, leave by ports of their own, each in order.
+ * Sources: PCI Express Base Specification (revision 6.0 for flits); pcie-bench (SIGCOMM 2018) for
+ * header bytes and the DLLP share. Completions, and registers written by the CPU, leave by ports of
+ * their own, each in order.
  */
 #include "models/pcie_tx.h"
 
 #define EFFICIENCY_ONE 10000u
 
-/* Picoseconds for a byte on one lane: raw rate, and 8b/10b, 128b/130b or 256 B flits. */
-static const struct {
-	uint32_t num, den;
-} lane_ps_per_byte[] = {
-	{ 4000, 1 },  /* 2.5 GT/s, 8b/10b */
-	{ 2000, 1 },  /* 5 GT/s */
-	{ 8125, 8 },  /* 8 GT/s, 128b/130b */
-	{ 8125, 16 }, /* 16 GT/s */
-	{ 8125, 32 }, /* 32 GT/s */
-	{ 8000, 59 }, /* 64 GT/s, 236 of 256 flit bytes are TLP bytes */
+/*
+ * What follows from the generation. Framed (1 to 5): a header of 16 B (64-bit address) or 12 B, and 8 B
+ * around it: with 8b/10b a symbol at each end, 2 B of sequence number and 4 of LCRC; with 128b/130b
+ * a token of 4 B that holds the number, and the LCRC. Flits (6): 256 B, of them 236 of TLPs, 6 of DLLPs,
+ * 8 of CRC and 6 of FEC, so that neither frames nor DLLPs take from the 236.
+ */
+#define HDR_REQ_FRAMED 24
+#define HDR_CPL_FRAMED 20
+#define HDR_REQ_FLIT 16
+#define HDR_CPL_FLIT 12
+#define EFFICIENCY_FRAMED 9185
+#define STR_(x) #x
+#define STR(x) STR_(x)
+#define BY_GEN(framed, flit) "; 0 = by generation: " STR(framed) " up to 5, " STR(flit) " for 6"
+
+static const struct generation {
+	uint32_t num, den; /* picoseconds for a byte on one lane: raw rate and encoding */
+	uint32_t efficiency, hdr_req, hdr_cpl;
+} generations[] = {
+	{ 4000, 1, EFFICIENCY_FRAMED, HDR_REQ_FRAMED, HDR_CPL_FRAMED },  /* 2.5 GT/s, 8b/10b */
+	{ 2000, 1, EFFICIENCY_FRAMED, HDR_REQ_FRAMED, HDR_CPL_FRAMED },  /* 5 GT/s */
+	{ 8125, 8, EFFICIENCY_FRAMED, HDR_REQ_FRAMED, HDR_CPL_FRAMED },  /* 8 GT/s, 128b/130b */
+	{ 8125, 16, EFFICIENCY_FRAMED, HDR_REQ_FRAMED, HDR_CPL_FRAMED }, /* 16 GT/s */
+	{ 8125, 32, EFFICIENCY_FRAMED, HDR_REQ_FRAMED, HDR_CPL_FRAMED }, /* 32 GT/s */
+	/* 64 GT/s, 236 of 256 flit bytes are TLP bytes */
+	{ 8000, 59, EFFICIENCY_ONE, HDR_REQ_FLIT, HDR_CPL_FLIT },
 };
 
 static const char *const gen_names[] = { "1", "2", "3", "4", "5", "6", NULL };
@@ -108,18 +126,19 @@ static const struct field pcie_link_fields[] = {
 	PARAM_ENUM(T, gen, 2, gen_names, "PCI Express generation",
 		   "documented: hosts of pcie-bench are Gen3"),
 	PARAM_ENUM(T, lanes, 3, lane_names, "lanes", "documented: hosts of pcie-bench are x8"),
-	PARAM(T, efficiency, 9185, 1, EFFICIENCY_ONE, "1/10000",
-	      "share of the link that DLLPs leave for TLPs",
-	      "measured: pcie-bench, 57.88 of 63.0 Gb/s at Gen3 x8"),
+	PARAM(T, efficiency, 0, 0, EFFICIENCY_ONE, "1/10000",
+	      "share of the link that DLLPs leave for TLPs" BY_GEN(EFFICIENCY_FRAMED, 10000),
+	      "measured: pcie-bench, 57.88 of 63.0 Gb/s at Gen3 x8; Gen1, 2, 4 and 5 declared the same; Gen6 documented: DLLPs have bytes of their own in a flit"),
 	PARAM_BYTES(T, mps, 256, 128, 4096, "maximum payload of a TLP",
 		    "measured: pcie-bench hosts"),
 	PARAM_BYTES(T, rcb, 64, 64, 128, "completions end at multiples of this",
 		    "measured: pcie-bench hosts"),
-	PARAM_BYTES(T, hdr_req, 24, 0, 64,
-		    "framing, sequence, 64-bit header and LCRC of an MWr or MRd",
-		    "documented: PCI Express Base; 28 with ECRC"),
-	PARAM_BYTES(T, hdr_cpl, 20, 0, 64, "the same of a CplD",
-		    "documented: PCI Express Base; 24 with ECRC"),
+	PARAM_BYTES(T, hdr_req, 0, 0, 64,
+		    "framing, sequence, 64-bit header and LCRC of an MWr or MRd" BY_GEN(
+			    HDR_REQ_FRAMED, HDR_REQ_FLIT),
+		    "documented: PCI Express Base; 4 more with ECRC; in a flit the header alone"),
+	PARAM_BYTES(T, hdr_cpl, 0, 0, 64, "the same of a CplD" BY_GEN(HDR_CPL_FRAMED, HDR_CPL_FLIT),
+		    "documented: PCI Express Base; 4 more with ECRC; in a flit the header alone"),
 	PARAM_TIME(T, latency, 100 * PS_PER_NS, 1, PS_PER_MS,
 		   "last byte sent to last byte in the other end's queue",
 		   "fitted: pcie-bench, 8 B DMA read of 453 ns with 200 ns in the host"),
@@ -224,16 +243,27 @@ static void build_tx(struct pcie_link *l, struct pcie_tx *x)
 	x->latency_ps = l->latency;
 	x->fc_latency_cyc = max_u64(1, block_cycles_of_ps(&l->b, l->fc_latency));
 	x->fc_interval_cyc = block_cycles_of_ps(&l->b, l->fc_interval);
-	x->byte_num = (uint64_t)lane_ps_per_byte[l->gen].num * EFFICIENCY_ONE;
-	x->byte_den = ((uint64_t)lane_ps_per_byte[l->gen].den << l->lanes) * l->efficiency;
+	x->byte_num = (uint64_t)generations[l->gen].num * EFFICIENCY_ONE;
+	x->byte_den = ((uint64_t)generations[l->gen].den << l->lanes) * l->efficiency;
 	x->is_relaxed = l->relaxed_ordering;
 	pcie_tx_build(x);
+}
+
+/* What was not set by hand comes from the generation; results show it as if it had been. */
+static void follow_generation(struct pcie_link *l)
+{
+	const struct generation *g = &generations[l->gen];
+
+	l->efficiency = l->efficiency ? l->efficiency : g->efficiency;
+	l->hdr_req = l->hdr_req ? l->hdr_req : g->hdr_req;
+	l->hdr_cpl = l->hdr_cpl ? l->hdr_cpl : g->hdr_cpl;
 }
 
 static void pcie_link_build(struct block *b)
 {
 	struct pcie_link *l = (struct pcie_link *)b;
 
+	follow_generation(l);
 	give_credits(l, &l->up.fc[FC_P], l->root_ph, l->root_pd);
 	give_credits(l, &l->up.fc[FC_NP], l->root_nph, 0);
 	give_credits(l, &l->down.fc[FC_P], l->dev_ph, l->dev_pd);

@@ -4,8 +4,8 @@
  * the closed form
  *
  * WRITEs, READs and SENDs of 1 to 4097 bytes run one at a time through a pair of NICs; at every
- * completion the links' byte counts are compared with what they were at the one before. A data TLP has 24 B
- * around it (MWr, MRd) or 20 (CplD), a write is cut at 256 B, a read request at 512 B, its
+ * completion the links' byte counts are compared with what they were at the one before. A TLP has 24 B
+ * around it (MWr, MRd) or 20 (CplD) up to PCIe Gen5, in a flit of Gen6 16 or 12; a write is cut at 256 B, a read request at 512 B, its
  * completions at 256 B; an 8 B doorbell, a 64 B WQE and a 64 B CQE come with each message.
  */
 #include <stdlib.h>
@@ -30,37 +30,46 @@ static const char *const counts[] = {
 enum { DB, WQE_UP, WQE_DOWN, CQE, A_RD_UP, A_RD_DOWN, A_WR, B_WR, B_RD_UP, B_RD_DOWN, B_NONE };
 #define COUNTS ARRAY_LEN(counts)
 
-/* The closed form of hardware.md. */
-static uint64_t write_b(uint64_t s)
+/* The closed form of hardware.md: bytes around a request, around a completion. */
+struct form {
+	uint64_t req, cpl;
+};
+
+static struct form form_of(unsigned gen)
 {
-	return s + (s + 255) / 256 * 24;
+	return gen < 6 ? (struct form){ 24, 20 } : (struct form){ 16, 12 };
 }
 
-static uint64_t read_up_b(uint64_t s)
+static uint64_t write_b(struct form f, uint64_t s)
 {
-	return (s + 511) / 512 * 24;
+	return s + (s + 255) / 256 * f.req;
 }
 
-static uint64_t read_down_b(uint64_t s)
+static uint64_t read_up_b(struct form f, uint64_t s)
 {
-	return s + (s + 255) / 256 * 20;
+	return (s + 511) / 512 * f.req;
 }
 
-static void expected(const char *op, uint64_t s, uint64_t *want)
+static uint64_t read_down_b(struct form f, uint64_t s)
+{
+	return s + (s + 255) / 256 * f.cpl;
+}
+
+static void expected(struct form f, const char *op, uint64_t s, uint64_t *want)
 {
 	memset(want, 0, COUNTS * sizeof(*want));
-	want[DB] = 8 + 24;
-	want[WQE_UP] = 24;
-	want[WQE_DOWN] = 64 + 20;
-	want[CQE] = 64 + 24;
+	want[DB] = 8 + f.req;
+	want[WQE_UP] = f.req;
+	want[WQE_DOWN] = 64 + f.cpl;
+	want[CQE] = 64 + f.req;
 	if (strcmp(op, "RDMA_READ") == 0) {
-		want[A_WR] = write_b(s);
-		want[B_RD_UP] = read_up_b(s);
-		want[B_RD_DOWN] = read_down_b(s);
+		want[A_WR] = write_b(f, s);
+		want[B_RD_UP] = read_up_b(f, s);
+		want[B_RD_DOWN] = read_down_b(f, s);
 	} else {
-		want[A_RD_UP] = read_up_b(s);
-		want[A_RD_DOWN] = read_down_b(s);
-		want[B_WR] = write_b(s);
+		want[A_RD_UP] = read_up_b(f, s);
+		want[A_RD_DOWN] = read_down_b(f, s);
+		want[B_WR] = write_b(f, s);
 	}
 }
 
@@ -71,6 +80,7 @@ struct meter {
 	const struct block *block[COUNTS];
 	uint64_t before[COUNTS];
 	const char *op;
+	struct form form;
 	uint64_t off_by; /* the fault: sizes that are this much larger are expected */
 	uint32_t size, wrong;
 };
@@ -83,7 +93,7 @@ static void completed(struct chan_tap *tap, const struct chan *c, const void *ms
 
 	(void)c;
 	(void)msg;
-	expected(m->op, ++m->size + m->off_by, want);
+	expected(m->form, m->op, ++m->size + m->off_by, want);
 	for (size_t i = 0; i < COUNTS; i++) {
 		uint64_t now = field_get(m->block[i], m->row[i]);
 
@@ -135,17 +145,21 @@ static const char *write_trace(const char *op)
 	return path;
 }
 
-/* Counts that were wrong in a run of all sizes. */
-static uint32_t run_sizes(const char *op, uint64_t off_by)
+/* Counts that were wrong in a run of all sizes over links of generation 'gen', by the closed form 'f'. */
+static uint32_t run_sizes(const char *op, unsigned gen, struct form f, uint64_t off_by)
 {
 	static struct tb_run t;
 	static struct meter m;
+	char set[32];
 
 	memset(&m, 0, sizeof(m));
 	m.op = op;
+	m.form = f;
 	m.off_by = off_by;
-	CU_ASSERT_FATAL(tb_run_open(
-		&t, &(struct tb_run_how){ .trace = write_trace(op), .no_checkers = true }));
+	snprintf(set, sizeof(set), "pcie_link.gen=%u", gen);
+	CU_ASSERT_FATAL(tb_run_open(&t, &(struct tb_run_how){ .trace = write_trace(op),
+							      .sets = (const char *[]){ set, NULL },
+							      .no_checkers = true }));
 	attach(&m, &t);
 	CU_ASSERT_EQUAL(tb_run_go(&t), EXIT_OK);
 	CU_ASSERT_EQUAL(m.size, SIZES);
@@ -154,24 +168,35 @@ static uint32_t run_sizes(const char *op, uint64_t off_by)
 	return m.wrong;
 }
 
+static void run_generations(const char *op)
+{
+	for (unsigned gen = 1; gen <= 6; gen++)
+		CU_ASSERT_EQUAL(run_sizes(op, gen, form_of(gen), 0), 0);
+}
+
 static void every_size_of_a_write_costs_its_closed_form(void)
 {
-	CU_ASSERT_EQUAL(run_sizes("RDMA_WRITE", 0), 0);
+	run_generations("RDMA_WRITE");
 }
 
 static void every_size_of_a_read_costs_its_closed_form(void)
 {
-	CU_ASSERT_EQUAL(run_sizes("RDMA_READ", 0), 0);
+	run_generations("RDMA_READ");
 }
 
 static void every_size_of_a_send_costs_its_closed_form(void)
 {
-	CU_ASSERT_EQUAL(run_sizes("SEND", 0), 0);
+	run_generations("SEND");
 }
 
 static void closed_form_of_a_byte_more_is_caught(void)
 {
-	CU_ASSERT(run_sizes("RDMA_WRITE", 1) >= 2 * SIZES);
+	CU_ASSERT(run_sizes("RDMA_WRITE", 3, form_of(3), 1) >= 2 * SIZES);
+}
+
+static void closed_form_of_another_generation_is_caught(void)
+{
+	CU_ASSERT(run_sizes("RDMA_READ", 6, form_of(5), 0) >= 2 * SIZES);
 }
 
 /*
@@ -241,6 +266,7 @@ CU_TestInfo test_pcie_bytes_tests[] = { TEST(every_size_of_a_write_costs_its_clo
 					TEST(every_size_of_a_read_costs_its_closed_form),
 					TEST(every_size_of_a_send_costs_its_closed_form),
 					TEST(closed_form_of_a_byte_more_is_caught),
+					TEST(closed_form_of_another_generation_is_caught),
 					TEST(write_of_29_bytes_costs_189_on_the_link),
 					TEST(write_of_29_bytes_through_the_nic),
 					CU_TEST_INFO_NULL };

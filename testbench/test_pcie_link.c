@@ -29,19 +29,26 @@ static void bench_start(struct bench *e, const char *const *sets)
 	tb_start(&e->t);
 }
 
-/*
- * Link bytes by hardware.md: headers of 24 (requests) and 20 (completions), 'mps' bytes of data
- * each.
- */
-static uint64_t closed_form(uint8_t kind, uint64_t s, uint64_t mps, uint64_t hdr_cpl)
+/* Bytes around a TLP by hardware.md: Gen1 to Gen5 24 (requests) and 20 (completions); in a flit 16 and 12. */
+struct around {
+	uint64_t req, cpl;
+};
+
+static struct around around_of(unsigned gen)
+{
+	return gen < 6 ? (struct around){ 24, 20 } : (struct around){ 16, 12 };
+}
+
+/* Link bytes of 's' bytes of data, 'mps' in a TLP. */
+static uint64_t closed_form(uint8_t kind, uint64_t s, uint64_t mps, struct around a)
 {
 	switch (kind) {
 	case TLP_MWR:
-		return (s + mps - 1) / mps * 24 + s;
+		return (s + mps - 1) / mps * a.req + s;
 	case TLP_MRD:
-		return 24;
+		return a.req;
 	default:
-		return (s + mps - 1) / mps * hdr_cpl + s;
+		return (s + mps - 1) / mps * a.cpl + s;
 	}
 }
 
@@ -49,15 +56,16 @@ static uint64_t closed_form(uint8_t kind, uint64_t s, uint64_t mps, uint64_t hdr
  * One train of each size of a kind, one by one; returns the sizes whose bytes are not those
  * expected.
  */
-static unsigned count_wrong(uint8_t kind, uint64_t mps, uint64_t hdr_cpl)
+static unsigned count_wrong(unsigned gen, uint8_t kind, uint64_t mps, struct around a)
 {
-	char set[64];
+	char set[2][64];
 	struct bench e;
 	unsigned wrong = 0;
 	uint64_t before = 0;
 
-	snprintf(set, sizeof(set), "pcie_link.mps=%llu", (unsigned long long)mps);
-	bench_start(&e, (const char *[]){ set, "pcie_link.root_ph=0", NULL });
+	snprintf(set[0], sizeof(set[0]), "pcie_link.mps=%llu", (unsigned long long)mps);
+	snprintf(set[1], sizeof(set[1]), "pcie_link.gen=%u", gen);
+	bench_start(&e, (const char *[]){ set[0], set[1], "pcie_link.root_ph=0", NULL });
 	for (uint32_t s = 1; s <= MAX_SIZE; s++) {
 		const char *stat = kind == TLP_CPLD ? "down_payload_read_b" : "up_payload_read_b";
 		uint64_t now;
@@ -67,7 +75,7 @@ static unsigned count_wrong(uint8_t kind, uint64_t mps, uint64_t hdr_cpl)
 				.addr = 4096, .len = s, .kind = kind, .cls = DMA_PAYLOAD_READ });
 		tb_run(&e.t);
 		now = tb_stat(&e.t, stat);
-		wrong += now - before != closed_form(kind, s, mps, hdr_cpl);
+		wrong += now - before != closed_form(kind, s, mps, a);
 		before = now;
 	}
 	CU_ASSERT_EQUAL((kind == TLP_CPLD ? e.down_cpl : e.up_out)->n_received, MAX_SIZE);
@@ -80,15 +88,39 @@ static void pcie_link_bytes_match_closed_form(void)
 	static const uint8_t kinds[] = { TLP_MWR, TLP_MRD, TLP_CPLD };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		CU_ASSERT_EQUAL(count_wrong(kinds[i], 256, 20), 0);
-		CU_ASSERT_EQUAL(count_wrong(kinds[i], 128, 20), 0);
-		CU_ASSERT_EQUAL(count_wrong(kinds[i], 512, 20), 0);
+		for (unsigned gen = 1; gen <= 6; gen++)
+			CU_ASSERT_EQUAL(count_wrong(gen, kinds[i], 256, around_of(gen)), 0);
+		CU_ASSERT_EQUAL(count_wrong(3, kinds[i], 128, around_of(3)), 0);
+		CU_ASSERT_EQUAL(count_wrong(6, kinds[i], 512, around_of(6)), 0);
 	}
 }
 
 static void pcie_link_wrong_header_size_is_caught(void)
 {
-	CU_ASSERT_EQUAL(count_wrong(TLP_CPLD, 256, 24), MAX_SIZE);
+	CU_ASSERT_EQUAL(count_wrong(3, TLP_CPLD, 256, (struct around){ 24, 24 }), MAX_SIZE);
+	CU_ASSERT_EQUAL(count_wrong(6, TLP_CPLD, 256, around_of(5)), MAX_SIZE);
+	CU_ASSERT_EQUAL(count_wrong(5, TLP_MWR, 256, around_of(6)), MAX_SIZE);
+}
+
+/* What is set by hand stays, whatever the generation. */
+static void pcie_link_header_set_by_hand_wins(void)
+{
+	static const char *const gens[] = { "pcie_link.gen=3", "pcie_link.gen=6" };
+
+	for (size_t i = 0; i < ARRAY_LEN(gens); i++) {
+		struct bench e;
+
+		bench_start(&e, (const char *[]){ gens[i], "pcie_link.hdr_req=28",
+						  "pcie_link.hdr_cpl=24", NULL });
+		tb_send(e.up_in,
+			&(struct tlp){ .len = 64, .kind = TLP_MWR, .cls = DMA_PAYLOAD_WRITE });
+		tb_send(e.down_in,
+			&(struct tlp){ .len = 64, .kind = TLP_CPLD, .cls = DMA_PAYLOAD_READ });
+		tb_run(&e.t);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "up_payload_write_b"), 64 + 28);
+		CU_ASSERT_EQUAL(tb_stat(&e.t, "down_payload_read_b"), 64 + 24);
+		tb_end(&e.t);
+	}
 }
 
 /*
@@ -156,15 +188,23 @@ static uint64_t busy_ps(const char *gen, const char *lanes, const char *efficien
 
 static void pcie_link_rate_is_exact(void)
 {
-	/* 1000 x (256 + 24) B; ps by hand: bytes x 8 / (GT/s x encoding x lanes x efficiency) */
+	/* 1000 x (256 + 24 or 16) B; ps by hand: bytes x 8 / (GT/s x encoding x lanes x efficiency) */
 	static const struct {
 		const char *gen, *lanes, *efficiency;
 		uint64_t ps;
 	} want[] = {
-		{ "1", "1", "10000", 1120000000 }, { "2", "4", "10000", 140000000 },
-		{ "3", "8", "10000", 35546875 },   { "4", "8", "10000", 17773437 },
-		{ "5", "4", "10000", 17773437 },   { "6", "2", "10000", 18983050 },
+		{ "1", "1", "10000", 1120000000 },
+		{ "2", "4", "10000", 140000000 },
+		{ "3", "8", "10000", 35546875 },
+		{ "4", "8", "10000", 17773437 },
+		{ "5", "4", "10000", 17773437 },
+		{ "6", "2", "10000", 18440677 },
 		{ "3", "8", "9185", 38701007 },
+		/* 0: DLLPs take their share from framed TLPs, none from those in flits */
+		{ "1", "1", "0", 1219379422 },
+		{ "3", "8", "0", 38701007 },
+		{ "5", "4", "0", 19350503 },
+		{ "6", "2", "0", 18440677 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
@@ -254,6 +294,7 @@ static void pcie_link_random_trains_keep_order(void)
 	}
 CU_TestInfo test_pcie_link_tests[] = { TEST(pcie_link_bytes_match_closed_form),
 				       TEST(pcie_link_wrong_header_size_is_caught),
+				       TEST(pcie_link_header_set_by_hand_wins),
 				       TEST(pcie_link_completions_end_at_rcb),
 				       TEST(pcie_link_rate_is_exact),
 				       TEST(pcie_link_train_arrives_after_its_last_byte),
