@@ -9,12 +9,12 @@ __extension__ typedef unsigned __int128 u128;
 
 static unsigned bucket_of(uint64_t v)
 {
-	unsigned e;
+	unsigned shift;
 
-	if (v < 32)
+	if (v < HIST_EXACT)
 		return (unsigned)v;
-	e = 63u - (unsigned)__builtin_clzll(v);
-	return 32u + (e - 5) * HIST_SUB + ((unsigned)(v >> (e - 4)) & (HIST_SUB - 1));
+	shift = 63u - (unsigned)__builtin_clzll(v) - HIST_SUB_BITS;
+	return HIST_EXACT + (shift - 1) * HIST_SUB + ((unsigned)(v >> shift) & (HIST_SUB - 1));
 }
 
 /* Largest value that falls into bucket 'i'. */
@@ -22,11 +22,11 @@ static uint64_t bucket_top(unsigned i)
 {
 	unsigned shift, sub;
 
-	if (i < 32)
+	if (i < HIST_EXACT)
 		return i;
-	shift = (i - 32) / HIST_SUB + 1;
-	sub = (i - 32) % HIST_SUB;
-	/* the last bucket's 32 << 59 wraps to 0, and 0 - 1 is the right answer */
+	shift = (i - HIST_EXACT) / HIST_SUB + 1;
+	sub = (i - HIST_EXACT) % HIST_SUB;
+	/* the last bucket's end wraps to 0, and 0 - 1 is the right answer */
 	return ((uint64_t)(HIST_SUB + sub + 1) << shift) - 1;
 }
 

@@ -196,6 +196,52 @@ static char *summary_of(const char *trace, const char *option)
 	return text;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	unsigned long long x = *(const unsigned long long *)a, y = *(const unsigned long long *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The latencies of ops.csv in 'dir', in order; how many. */
+static size_t read_latencies(const char *dir, unsigned long long *ps, size_t max)
+{
+	char path[600], *text, *line, *save = NULL;
+	size_t n = 0, column = 0;
+
+	snprintf(path, sizeof(path), "%s/ops.csv", dir);
+	text = tb_read(path);
+	CU_ASSERT_FATAL(text != NULL);
+	line = strtok_r(text, "\n", &save);
+	for (const char *c = line; c < strstr(line, "latency_ps"); c++)
+		column += *c == ',';
+	while (n < max && (line = strtok_r(NULL, "\n", &save))) {
+		for (size_t i = 0; i < column; i++)
+			line = strchr(line, ',') + 1;
+		ps[n++] = strtoull(line, NULL, 10);
+	}
+	free(text);
+	qsort(ps, n, sizeof(*ps), by_number);
+	return n;
+}
+
+/* Percentiles of the tables and of --what-if are those of ops.csv, at most 1 % above. */
+static void percentiles_are_those_of_the_rows_within_one_percent(void)
+{
+	unsigned long long ps[300], p50, p99;
+	char *json = summary_of(small, ""), line[128];
+	size_t n = read_latencies(tb_path("what"), ps, ARRAY_LEN(ps));
+
+	CU_ASSERT_EQUAL_FATAL(n, 300);
+	p50 = number(json, "\"latency_p50_ps\"");
+	p99 = number(json, "\"latency_p99_ps\"");
+	CU_ASSERT(p50 >= ps[149] && p50 <= ps[149] + ps[149] / 100);
+	CU_ASSERT(p99 >= ps[296] && p99 <= ps[296] + ps[296] / 100);
+	snprintf(line, sizeof(line), "+0.0 %% %11.3f    +0.0 %%", (double)p99 / 1e6);
+	CU_ASSERT(says(small, "--what-if link0.length=1m", line));
+	free(json);
+}
+
 /* A line of the table is what a run with --set gives. */
 static void what_if_line_is_the_run_with_that_setting(void)
 {
@@ -257,6 +303,8 @@ CU_TestInfo test_explain_tests[] = {
 	{ "explain_block_that_is_slow_is_the_critical_resource",
 	  explain_block_that_is_slow_is_the_critical_resource },
 	{ "explain_single_requests_wait_for_latency", explain_single_requests_wait_for_latency },
+	{ "percentiles_are_those_of_the_rows_within_one_percent",
+	  percentiles_are_those_of_the_rows_within_one_percent },
 	{ "what_if_line_is_the_run_with_that_setting", what_if_line_is_the_run_with_that_setting },
 	{ "what_if_and_explain_change_no_result", what_if_and_explain_change_no_result },
 	{ "what_if_that_cannot_be_is_refused_before_the_run",

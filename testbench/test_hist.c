@@ -24,7 +24,7 @@ static uint64_t sample(struct rng *r, unsigned shape)
 {
 	switch (shape) {
 	case 0:
-		return rng_below(r, 32); /* exact buckets only */
+		return rng_below(r, HIST_EXACT); /* exact buckets only */
 	case 1:
 		return rng_below(r, 5000000); /* a few us in ps */
 	case 2:
@@ -34,6 +34,16 @@ static uint64_t sample(struct rng *r, unsigned shape)
 	default:
 		return 777;
 	}
+}
+
+/* The last value of the bucket of 'v', by its width, found by doubling. */
+static uint64_t bucket_end(uint64_t v)
+{
+	uint64_t width = 1;
+
+	while (v / width >= 256)
+		width *= 2;
+	return v / width * width + (width - 1);
 }
 
 /* True when 'h' tells about the samples v[n] (sorted here) what the array tells. */
@@ -54,7 +64,7 @@ static bool agrees(const struct hist *h, uint64_t *v, uint32_t n)
 			 exact = v[rank - 1];
 		uint64_t q = hist_quantile(h, ppm[i]);
 
-		if (q < exact || q - exact > exact / 16)
+		if (q != min_u64(bucket_end(exact), h->max) || q < exact || q - exact > exact / 128)
 			return false;
 	}
 	return true;
