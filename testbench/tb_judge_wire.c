@@ -34,6 +34,7 @@ struct way {
 	uint64_t *answered;     /* by request: when all of its answer was there; 0 = not */
 	uint64_t *original;     /* by request: an ATOMIC's value ... */
 	bool *has_original;     /* ... if it was sent */
+	uint32_t *most_rnr;     /* by request: RNR NAKs in a row that came for it */
 	uint32_t *n_sent;       /* by PSN: how often */
 	bool *came, *came_back; /* by PSN: the request was received; its response was */
 	uint32_t n_new;         /* PSNs that were sent or asked for */
@@ -80,6 +81,7 @@ static void open_way(struct wire_judge *j, uint32_t qp)
 	w->answered = x_calloc(n + 1, sizeof(*w->answered));
 	w->original = x_calloc(n + 1, sizeof(*w->original));
 	w->has_original = x_calloc(n + 1, sizeof(*w->has_original));
+	w->most_rnr = x_calloc(n + 1, sizeof(*w->most_rnr));
 	for (uint32_t k = 0; k < n; k++)
 		w->first[k + 1] = w->first[k] + packets_of(w, request(j, w, k));
 	w->n_sent = x_calloc(w->first[n] + 1, sizeof(*w->n_sent));
@@ -93,6 +95,7 @@ static void close_way(struct way *w)
 	free(w->answered);
 	free(w->original);
 	free(w->has_original);
+	free(w->most_rnr);
 	free(w->n_sent);
 	free(w->came);
 	free(w->came_back);
@@ -368,7 +371,12 @@ static void answer_came(const struct wire_judge *j, struct way *w, const struct 
 	upto = psn + (!is_ack || kind == AETH_ACK);
 	note_answers(j, w, upto, ps);
 	note_oldest(j, w, upto);
-	w->n_rnr += is_ack && kind == AETH_RNR_NAK && psn == w->una;
+	if (is_ack && kind == AETH_RNR_NAK && psn == w->una) {
+		uint32_t *most = &w->most_rnr[request_at(w, psn)];
+
+		w->n_rnr++;
+		*most = w->n_rnr > *most ? w->n_rnr : *most;
+	}
 }
 
 /* ---- all ---- */
@@ -443,11 +451,12 @@ static const char *judge_ends(const struct wire_judge *j, const struct way *w)
 			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64
 					   " was given up after %" PRIu32 " attempts",
 					   w->t->host, w->t->name, r->r.id, most);
-		if (r->status == WC_RNR_RETRY_EXC_ERR && w->n_rnr <= w->t->rnr_retry &&
+		/* of a request in which it stopped: packets on their way then may still be answered */
+		if (r->status == WC_RNR_RETRY_EXC_ERR && w->most_rnr[k] <= w->t->rnr_retry &&
 		    w->una >= w->first[k] && w->una < w->first[k + 1])
 			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64
 					   " was given up after %" PRIu32 " RNR NAKs",
-					   w->t->host, w->t->name, r->r.id, w->n_rnr);
+					   w->t->host, w->t->name, r->r.id, w->most_rnr[k]);
 	}
 	return NULL;
 }
