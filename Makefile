@@ -142,6 +142,7 @@ soak: $(BUILD)/rnicsim-san $(BUILD)/rnicsim-test $(BUILD)/rnicsim-test-opt $(BUI
 	$(Q)RNICSIM_PROPERTY_RUNS=$(or $(SOAK_RUNS),100000) $(BUILD)/rnicsim-test-opt property
 	$(Q)RNICSIM_PROPERTY_RUNS=5000 RNICSIM_PROPERTY_SEED=1000001 RNICSIM_DETERMINISM_RUNS=1000 RNICSIM_STALL_RUNS=2000 \
 		$(BUILD)/rnicsim-test property determinism stalls
+	@echo "soak: everything passed"
 # clang-tidy takes minutes for the whole tree: it looks again at what changed since it last passed
 LINTED := $(if $(shell command -v clang-tidy),$(patsubst %.c,$(BUILD)/lint/%,$(LIB_SRC) $(TEST_SRC) $(wildcard testbench/bench/*.c tools/*.c)))
 $(BUILD)/lint/%: %.c .clang-tidy $(wildcard */*.h */*/*.h */*.def)
