@@ -30,7 +30,9 @@ static void add_conn(struct gen *g, enum qp_type type, bool is_shared)
 	struct loose *l = &g->loose;
 	struct loose_conn *c = &l->conn[l->n_conn++];
 
-	*c = (struct loose_conn){ .type = type, .mtu = PICK(g, 256, 256, 512, 1024) };
+	*c = (struct loose_conn){ .type = type,
+				  .mtu = PICK(g, 256, 256, 512, 1024),
+				  .is_reborn = !l->is_sure && one_in(g, 6) };
 	for (uint32_t h = 0; h < 2; h++) {
 		struct loose_end *e = &c->end[h];
 
@@ -82,13 +84,16 @@ static enum wr_opcode loose_op(struct gen *g, enum qp_type type)
 	return ops[below(g, type == QP_UD ? 2 : type == QP_UC ? 5 : 6)];
 }
 
-/* Another UD QP may be the destination; else it is the peer's. */
-static uint32_t destination(struct gen *g, uint32_t conn)
+/* Another UD QP of 'host' may be the destination; else it is the peer's. */
+static uint32_t destination(struct gen *g, uint32_t conn, uint32_t host)
 {
 	uint32_t other = below(g, g->loose.n_conn);
+	const struct loose_conn *c = &g->loose.conn[other];
 
-	return g->loose.conn[conn].type == QP_UD && g->loose.conn[other].type == QP_UD ? other
-										       : conn;
+	if (g->loose.conn[conn].type != QP_UD || c->type != QP_UD)
+		return conn;
+	return c->is_reborn && c->end[host].is_shared ? conn
+						      : other; /* its former life takes none */
 }
 
 static void add_message(struct gen *g)
@@ -101,7 +106,7 @@ static void add_message(struct gen *g)
 
 	*m = (struct loose_item){ .conn = conn, .host = host, .op = loose_op(g, c->type) };
 	m->len = loose_length(g, c);
-	m->dest = destination(g, conn);
+	m->dest = destination(g, conn, 1 - host);
 	if (c->type == QP_UD && m->len > l->conn[m->dest].mtu)
 		m->len = l->conn[m->dest].mtu;
 	m->off = below(g, SOURCE_LEN - m->len + 1);
@@ -205,14 +210,16 @@ void gen_make_loose(struct gen *g)
 
 static void write_loose_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 {
-	const struct loose_conn *c = &g->loose.conn[conn];
-	const struct loose_end *e = &c->end[host];
+	struct loose_conn *c = &g->loose.conn[conn];
+	struct loose_end *e = &c->end[host];
 	uint32_t rq = g->loose.queue[conn][host].n;
 
 	if (!g->loose.is_sure && g->want->may_block && rq && one_in(g, 4))
 		rq = 1 + below(g, rq);
+	e->rq = e->is_shared ? 0 : rq ? rq : 1;
 	fprintf(g->f, "qp h%u l%u type=%s psn=%u mtu=%u sq=%u rq=%u max_sge=4 inline=64", host,
-		conn, type_names[c->type], e->psn, c->mtu, e->sq, rq ? rq : 1);
+		conn, type_names[c->type], c->is_reborn ? gen_former_psn(e->psn) : e->psn, c->mtu,
+		e->sq, rq ? rq : 1);
 	if (c->type == QP_UD)
 		fprintf(g->f, " qkey=0x%x", 0x7700 + conn);
 	else
@@ -233,7 +240,7 @@ uint32_t gen_loose_depth(const struct gen *g)
 	uint32_t n = g->loose.n_items;
 
 	for (uint32_t i = 0; i < g->loose.n_conn; i++)
-		n += g->loose.conn[i].end[0].sq + g->loose.conn[i].end[1].sq;
+		n += g->loose.conn[i].end[0].sq + g->loose.conn[i].end[1].sq + 4 * FORMER_POSTS;
 	return n;
 }
 

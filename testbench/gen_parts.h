@@ -109,7 +109,7 @@ struct window {
 #define MAX_LOOSE_ITEMS 160u
 
 struct loose_end {
-	uint32_t psn, sq, max_run, n_sends;
+	uint32_t psn, sq, rq, max_run, n_sends;
 	bool is_shared; /* its receives come from the host's SRQ */
 	/* while writing */
 	uint32_t unsignaled, n_written, late_ns;
@@ -118,6 +118,7 @@ struct loose_end {
 struct loose_conn {
 	enum qp_type type;
 	uint32_t mtu;
+	bool is_reborn; /* as struct conn's */
 	struct loose_end end[2];
 };
 
@@ -228,6 +229,7 @@ void gen_write_loose(struct gen *g, uint64_t *id, bool is_all);
 void gen_choose_states(struct gen *g);
 void gen_choose_reborn(struct gen *g);
 void gen_write_junk(struct gen *g);
+#define FORMER_POSTS 3u /* at most, of an end */
 void gen_write_former(struct gen *g, uint64_t *id);
 uint32_t gen_former_psn(uint32_t psn);
 

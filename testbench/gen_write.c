@@ -96,7 +96,7 @@ static void write_setup(struct gen *g)
 		fprintf(g->f, "mw h%u w%u rkey=0x%x\n", g->window[i].host, i, g->window[i].key);
 	for (uint32_t i = 0; i < g->n_conn; i++)
 		for (uint32_t h = 0; h < 2; h++)
-			depth += g->conn[i].end[h].sq + g->conn[i].end[h].rq;
+			depth += g->conn[i].end[h].sq + g->conn[i].end[h].rq + 2 * FORMER_POSTS;
 	for (uint32_t h = 0; has_cq && h < 2; h++)
 		write_cq(g, h, depth);
 	for (uint32_t h = 0; h < 2; h++)

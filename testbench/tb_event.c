@@ -237,7 +237,7 @@ static void take_recv(struct chan_tap *t, const struct chan *c, const void *msg)
 	uint32_t srq = w->host->nic->qp[m->qpi].srq;
 
 	(void)c;
-	if (srq >= w->host->nic->n_srq || m->buf == BUF_NONE)
+	if (srq >= w->host->nic->n_srq || m->buf == BUF_NONE || m->is_reset)
 		return;
 	w->srq[srq].taken++;
 }

@@ -104,8 +104,8 @@ static bool is_leftover(const struct loose_judge *j, const struct ref_wr *recv,
 		const struct ref_wr *w = &j->x->wr[i];
 		uint32_t to;
 
-		if (w->r.kind != REC_POST || !w->is_loose || !is_send(w->r.opcode) || k >= w->len ||
-		    type_of(j, w->qp) == QP_UD)
+		if (w->r.kind != REC_POST || !w->is_loose || w->is_former ||
+		    !is_send(w->r.opcode) || k >= w->len || type_of(j, w->qp) == QP_UD)
 			continue;
 		to = target_of(j, w);
 		if (recv->r.srq == TRACE_NONE ? to != recv->qp
@@ -236,23 +236,43 @@ static const struct ref_wr *recv_of_row(const struct loose_judge *j, const struc
 	return NULL;
 }
 
+static bool is_recv_of(const struct tb_cqe *e, uint32_t qp)
+{
+	return e->qp == qp && e->is_recv;
+}
+
+/* CQEs of a QP's receives that a former life left or took: those without a row of this one, which come first. */
+static uint32_t former_cqes(const struct loose_judge *j, uint32_t qp)
+{
+	const struct tb_watch *t = &j->c->watch;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; j->x->qp[qp].is_reborn && i < t->n_cqes; i++)
+		n += is_recv_of(&t->cqes[i], qp);
+	for (uint32_t i = 0; n && i < t->n_rows; i++) {
+		const struct op_row *row = &t->rows[i];
+
+		n -= row->qp == qp && row->is_recv && !recv_of_row(j, row)->is_former;
+	}
+	return n;
+}
+
 /* The completed receives of one QP: in the order of posting, each with a message. */
 static const char *judge_receives(const struct loose_judge *j, uint32_t qp)
 {
 	const struct tb_watch *t = &j->c->watch;
-	uint32_t next = 0;
+	uint32_t next = 0, n_former = former_cqes(j, qp);
 	const struct ref_wr *before = NULL;
 	const char *what = NULL;
 
 	for (uint32_t i = 0; i < t->n_rows && !what; i++) {
 		const struct op_row *row = &t->rows[i];
-		const struct ref_wr *w;
+		const struct ref_wr *w = recv_of_row(j, row);
 
-		if (row->qp != qp || !row->is_recv)
+		if (row->qp != qp || !row->is_recv || (w && w->is_former))
 			continue;
-		while (next < t->n_cqes && !(t->cqes[next].qp == qp && t->cqes[next].is_recv))
-			next++;
-		w = recv_of_row(j, row);
+		for (; next < t->n_cqes && (!is_recv_of(&t->cqes[next], qp) || n_former); next++)
+			n_former -= is_recv_of(&t->cqes[next], qp);
 		if (next == t->n_cqes || !w)
 			return judge_wrong("receive %" PRIu64 " has no CQE", row->id);
 		if (before && before >= w)
@@ -262,8 +282,8 @@ static const char *judge_receives(const struct loose_judge *j, uint32_t qp)
 		before = w;
 		what = judge_receive(j, qp, w, &t->cqes[next++]);
 	}
-	while (!what && next < t->n_cqes && !(t->cqes[next].qp == qp && t->cqes[next].is_recv))
-		next++;
+	for (; !what && next < t->n_cqes && (!is_recv_of(&t->cqes[next], qp) || n_former); next++)
+		n_former -= is_recv_of(&t->cqes[next], qp);
 	return what || next == t->n_cqes ? what : "a CQE of a receive without a row";
 }
 
@@ -296,7 +316,7 @@ static const char *judge_unused(const struct loose_judge *j)
 		const struct ref_wr *w = &j->x->wr[i];
 		struct span s = local_span(j, w);
 
-		if (w->r.kind != REC_RECV || !w->is_loose || j->held[i])
+		if (w->r.kind != REC_RECV || !w->is_loose || w->is_former || j->held[i])
 			continue;
 		if (!is_rest_right(j, w, &s, 0,
 				   w->r.srq != TRACE_NONE || type_of(j, w->qp) != QP_UD))
@@ -384,7 +404,8 @@ static const char *judge_all(const struct loose_judge *j)
 		what = judge_srq(j, i);
 	what = what ? what : judge_unused(j);
 	for (uint32_t i = 0; i < j->x->n_wr && !what; i++)
-		if (j->x->wr[i].r.kind == REC_POST && j->x->wr[i].is_loose)
+		if (j->x->wr[i].r.kind == REC_POST && j->x->wr[i].is_loose &&
+		    !j->x->wr[i].is_former)
 			what = judge_request(j, &j->x->wr[i]);
 	return what ? what : judge_others(j);
 }

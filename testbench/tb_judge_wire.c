@@ -266,14 +266,15 @@ static const char *judge_ack(const struct wire_judge *j, const struct way *w,
 	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK;
 	uint32_t code = p->aeth.syndrome & AETH_VALUE_MASK;
 	uint32_t upto = (kind == AETH_ACK ? psn + 1 : psn) & PSN_MASK,
-		 due = requests_before(w, upto);
+		 due = requests_before(w, upto), most = due;
 
 	if (upto > w->n_came)
 		return bad(w, p, "packets acknowledged", upto, w->n_came);
-	/* a READ that fails while it is answered has been counted (C9-148) */
-	if (p->aeth.msn != due &&
-	    !(kind == AETH_NAK && code && psn < total(w) && p->aeth.msn == due + 1 &&
-	      request(j, w, request_at(w, psn))->r.opcode == WR_RDMA_READ))
+	/* a READ that fails while it is answered has been counted (C9-148), as have those behind it */
+	if (kind == AETH_NAK && code && psn < total(w) && p->aeth.msn > due &&
+	    request(j, w, request_at(w, psn))->r.opcode == WR_RDMA_READ)
+		most = requests_before(w, w->n_came);
+	if (p->aeth.msn < due || p->aeth.msn > most)
 		return bad(w, p, "MSN", p->aeth.msn, due);
 	if (kind == AETH_ACK && code != AETH_NO_CREDITS &&
 	    aeth_credits(code) > receives_left(j, w, due, ps))
