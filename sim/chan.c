@@ -37,7 +37,9 @@ static inline void commit_push(struct chan *c, uint64_t ready)
 {
 	*chan_stamp(c, c->tail) = ready;
 	c->tail = chan_next(c, c->tail);
+	c->credit_cyc = c->tail == c->head ? CYCLE_NEVER : *chan_stamp(c, c->tail);
 	if (c->count++ == 0) {
+		c->visible_cyc = ready;
 		c->consumer->in_pending |= 1ull << c->in_bit;
 		block_wake(c->consumer, ready);
 	}
@@ -92,50 +94,67 @@ bool chan_push_ahead(struct chan *c, const void *msg, size_t size, uint64_t cyc)
 static inline void commit_pop(struct chan *c, uint64_t back)
 {
 	struct block *b = c->consumer;
-	uint64_t *stamp = chan_stamp(c, c->head);
 
-	SIM_CHECK(c->count > 0 && *stamp <= b->cycle, b);
-	c->wait_cyc += b->cycle - *stamp;
-	*stamp = back;
+	SIM_CHECK(c->visible_cyc <= b->cycle, b);
+	c->wait_cyc += b->cycle - c->visible_cyc;
+	*chan_stamp(c, c->head) = back;
+	if (c->head == c->tail) /* it was full */
+		c->credit_cyc = back;
 	c->head = chan_next(c, c->head);
-	if (--c->count == 0)
+	c->visible_cyc = *chan_stamp(c, c->head);
+	if (--c->count == 0) {
+		c->visible_cyc = CYCLE_NEVER;
 		b->in_pending &= ~(1ull << c->in_bit);
-	if (c->is_stalled)
-		block_wake(c->producer, back);
+	}
 }
 
+/* With all that may be looked at or waited for. */
 static __attribute__((noinline)) void pop_slow(struct chan *c)
 {
 	const struct block *b = c->consumer;
 	const void *msg = chan_msg(c, c->head);
 	uint64_t extra = stall_cycles(c->stall_credit, c->pushes - c->count, &c->rng_credit);
+	uint64_t back = other_cycle(b, c->producer, b->cycle + c->latency + extra);
 
-	commit_pop(c, other_cycle(b, c->producer, b->cycle + c->latency + extra));
+	commit_pop(c, back);
+	if (c->is_stalled)
+		block_wake(c->producer, back);
 	for (struct chan_tap *t = c->taps; t; t = t->next)
 		if (t->popped)
 			t->popped(t, c, msg);
 }
 
-static inline void pop(struct chan *c)
+void chan_pop_only(struct chan *c)
 {
-	if (c->is_plain)
+	if (c->is_plain && !c->is_stalled)
 		commit_pop(c, c->consumer->cycle + c->latency);
 	else
 		pop_slow(c);
 }
 
-void chan_pop(struct chan *c)
+/* Wakes the consumer for the next head, if that is visible. */
+static inline void look_again(const struct chan *c)
 {
 	struct block *b = c->consumer;
 
-	pop(c);
-	if (c->count && *chan_stamp(c, c->head) <= b->cycle)
+	if (c->visible_cyc <= b->cycle)
 		b->rearm_cyc = b->cycle + 1;
 }
 
-void chan_pop_only(struct chan *c)
+static __attribute__((noinline)) void pop_slow_and_look(struct chan *c)
 {
-	pop(c);
+	pop_slow(c);
+	look_again(c);
+}
+
+void chan_pop(struct chan *c)
+{
+	if (c->is_plain && !c->is_stalled) {
+		commit_pop(c, c->consumer->cycle + c->latency);
+		look_again(c);
+	} else {
+		pop_slow_and_look(c);
+	}
 }
 
 /* ---- waiting for credits, watching ---- */
@@ -148,8 +167,7 @@ uint64_t chan_stall(struct chan *c)
 		c->is_stalled = true;
 		c->stall_from_ps = p->now_ps;
 	}
-	if (c->count < c->depth) /* the slot is free, its credit on the way back */
-		p->rearm_cyc = min_u64(p->rearm_cyc, *chan_stamp(c, c->tail));
+	p->rearm_cyc = min_u64(p->rearm_cyc, c->credit_cyc); /* if that is on the way back */
 	return CYCLE_NEVER;
 }
 

@@ -34,11 +34,14 @@ struct chan_tap {
 
 struct chan {
 	/* hot: one cache line */
-	unsigned char *slots; /* depth x stride bytes: a time stamp, then the message */
 	struct block *producer, *consumer;
-	uint32_t head, tail; /* byte offsets of the oldest message and of the slot to fill next */
-	uint32_t end;        /* = depth x stride */
-	uint32_t count;      /* messages */
+	uint64_t
+		visible_cyc; /* of the consumer: its oldest message is there; CYCLE_NEVER: it is empty */
+	uint64_t credit_cyc;  /* of the producer: it may push again; CYCLE_NEVER: it is full */
+	unsigned char *slots; /* depth x stride bytes: a time stamp, then the message */
+	uint32_t head, tail;  /* byte offsets of the oldest message and of the slot to fill next */
+	uint32_t end;         /* = depth x stride */
+	uint32_t count;       /* messages */
 	uint16_t stride;
 	uint16_t latency; /* cycles: of the producer for messages, of the consumer for credits */
 	bool is_quiet;    /* no tap, no stall pattern */
@@ -83,9 +86,7 @@ static inline uint32_t chan_next(const struct chan *c, uint32_t slot)
 /* True when the producer may push at its current edge. Pure. */
 static inline bool chan_can_push(const struct chan *c)
 {
-	bool is_full = c->head == c->tail && c->count > 0;
-
-	return !is_full && *chan_stamp(c, c->tail) <= c->producer->cycle;
+	return c->credit_cyc <= c->producer->cycle;
 }
 
 /*
@@ -116,9 +117,7 @@ bool chan_push_ahead(struct chan *c, const void *msg, size_t size, uint64_t cyc)
 /* Oldest message if it is visible to the consumer at its current edge, else NULL. Valid until chan_pop(). */
 static inline const void *chan_peek(const struct chan *c)
 {
-	if (c->count == 0 || *chan_stamp(c, c->head) > c->consumer->cycle)
-		return NULL;
-	return chan_msg(c, c->head);
+	return c->visible_cyc <= c->consumer->cycle ? chan_msg(c, c->head) : NULL;
 }
 
 /* Release the message last peeked and return its credit. */

@@ -164,6 +164,7 @@ struct chan *netlist_connect_raw(struct sim *s, struct block *from, struct block
 	c->stride = (uint16_t)stride;
 	c->end = (uint32_t)(depth * stride);
 	c->slots = sim_alloc(s, depth, c->stride);
+	c->visible_cyc = CYCLE_NEVER;
 	c->is_quiet = true;
 	c->is_plain = from->dom == to->dom;
 	add_input(s, to, c);

@@ -262,13 +262,11 @@ static uint64_t inputs_next(const struct block *b)
 {
 	uint64_t pending = b->in_pending, first = CYCLE_NEVER;
 
-	while (pending) {
-		const struct chan *c = b->inputs[__builtin_ctzll(pending)];
-		uint64_t ready = *chan_stamp(c, c->head);
+	for (; pending; pending &= pending - 1) {
+		uint64_t ready = b->inputs[__builtin_ctzll(pending)]->visible_cyc;
 
-		pending &= pending - 1;
-		if (ready > b->cycle && ready < first)
-			first = ready;
+		if (ready > b->cycle)
+			first = min_u64(first, ready);
 	}
 	return first;
 }
