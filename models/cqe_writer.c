@@ -294,8 +294,11 @@ static bool deal_with(struct cqe_writer *w, const struct cqe_req *r, uint64_t *n
 /* Go on with one completion. */
 static uint64_t complete(struct cqe_writer *w, uint64_t next)
 {
-	const struct cqe_req *r = cqe_context_ready(w);
+	const struct cqe_req *r;
 
+	if (!cqe_context_has_ready(w))
+		return next;
+	r = cqe_context_ready(w);
 	if (!r)
 		return cqe_context_has_ready(w) ? w->b.cycle + 1 : next; /* one waits now */
 	if (!deal_with(w, r, &next))
@@ -309,7 +312,8 @@ static uint64_t cqe_writer_step(struct block *b)
 	uint64_t next;
 
 	take_dma_rsp(w);
-	cqe_event_arm(w);
+	if (chan_has(w->arm))
+		cqe_event_arm(w);
 	next = cqe_context_step(w);
 	if (w->moderated.n)
 		next = min_u64(next, cqe_event_time(w));

@@ -288,17 +288,18 @@ static uint64_t dma_engine_step(struct block *b)
 	bool is_xlate_free;
 
 	next = min_u64(next, finish_handed(d));
-	dma_take_xlate_rsp(d);
+	if (chan_has(d->xlate_rsp))
+		dma_take_xlate_rsp(d);
 	/* what the queues wait for changes by what the block does, or ends at a known cycle */
 	if (d->has_changed || d->is_refused || d->due_cyc <= b->cycle) {
 		d->has_changed = true;
 		dma_send_next(d);
 	}
-	is_xlate_free = dma_ask(d);
+	is_xlate_free = !d->n_unasked || dma_ask(d);
 	next = min_u64(next, answer(d));
 	if (b->in_pending & d->req_bits)
 		next = min_u64(next, grant(d));
-	if (is_xlate_free && dma_wants_page(d))
+	if (d->n_unasked && is_xlate_free && dma_wants_page(d))
 		next = b->cycle + 1;
 	if (d->has_changed)
 		dma_queues_note(d);

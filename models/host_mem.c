@@ -305,7 +305,8 @@ static uint64_t host_mem_step(struct block *b)
 
 	take_tlp(h);
 	next = serve_link(h);
-	next = min_u64(next, host_cpu_serve(h));
+	if (chan_has(h->cpu_req))
+		next = min_u64(next, host_cpu_serve(h));
 	next = min_u64(next, host_cpu_answer(h));
 	if (is_down_free) /* with what came to wait in this step */
 		next = min_u64(next, min_u64(next_cpl(h), next_of(h, &h->reg)));

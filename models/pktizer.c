@@ -95,7 +95,7 @@ static void pktizer_reset(struct block *b)
 static void drop_first(struct pktizer *z, struct engine *e)
 {
 	e->bytes -= pktizer_slot(z, e, 0)->len;
-	e->first = (e->first + 1) % z->inflight;
+	e->first = e->first + 1 == z->inflight ? 0 : e->first + 1;
 	e->n--;
 	e->n_whole--;
 }
@@ -237,13 +237,18 @@ static uint64_t pktizer_step(struct block *b)
 	uint64_t next = CYCLE_NEVER;
 	bool may_read = true, is_free[ENGINES];
 
-	is_free[first] = emit(z, &z->engine[first]);
-	is_free[first ^ 1] = emit(z, &z->engine[first ^ 1]);
+	for (unsigned k = 0; k < ENGINES; k++) {
+		unsigned i = first ^ k;
+
+		is_free[i] = !z->engine[i].n_whole || emit(z, &z->engine[i]);
+	}
 	first = z->is_rsp_form_turn ? RSP : REQ;
 	for (unsigned k = 0; k < ENGINES; k++) {
 		unsigned i = first ^ k;
 		bool could_read = may_read;
 
+		if (!z->engine[i].has_job && !chan_has(jobs[i]))
+			continue;
 		next = min_u64(next, pktizer_form(z, &z->engine[i], jobs[i], &may_read));
 		if (could_read && !may_read)
 			z->is_rsp_form_turn = i == REQ;

@@ -73,7 +73,9 @@ static inline const struct nic *pktizer_nic(const struct pktizer *z)
 /* The i-th packet of the ring of an engine. */
 static inline struct pkt_slot *pktizer_slot(struct pktizer *z, struct engine *e, uint32_t i)
 {
-	return &e->slot[(e->first + i) % z->inflight];
+	uint32_t at = e->first + i;
+
+	return &e->slot[at < z->inflight ? at : at - z->inflight];
 }
 
 /*

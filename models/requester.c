@@ -315,36 +315,56 @@ static uint64_t retire(struct requester *r)
 	return r->retire.n ? r->b.cycle + 1 : CYCLE_NEVER;
 }
 
+/* What else arrived: one of these at most, as a rule. */
+static void take_answers(struct requester *r)
+{
+	if (chan_has(r->peer_error))
+		req_take_peer_error(r);
+	if (chan_has(r->dma_rsp))
+		req_take_dma_rsp(r);
+	if (chan_has(r->mpt_rsp))
+		req_take_mpt_rsp(r);
+	if (chan_has(r->job_done))
+		req_take_job_done(r);
+}
+
 static uint64_t requester_step(struct block *b)
 {
 	struct requester *r = (struct requester *)b;
-	uint64_t next = CYCLE_NEVER;
+	uint64_t next;
 	bool is_idle, is_cqe_free;
 
-	req_timer_step(r);
-	req_take_peer_error(r);
-	req_take_dma_rsp(r);
-	req_take_mpt_rsp(r);
-	req_take_job_done(r);
-	req_rx_enter(r);
+	req_timer_expire(r);
+	if (b->in_pending)
+		take_answers(r);
+	if (r->wqe_cache)
+		req_rx_enter(r);
 	next = req_take_rx(r);
 	take_wqe(r);
 	if (r->scatter.is_busy)
 		next = min_u64(next, req_scatter(r));
 	is_cqe_free = r->retire.n == 0;
 	next = min_u64(next, retire(r));
-	next = min_u64(next, req_take_cmd(r));
-	next = min_u64(next, req_react_step(r));
-	next = min_u64(next, req_take_closed(r, is_cqe_free));
-	req_pace_step(r);
+	if (chan_has(r->cmd) || chan_has(r->cq_error))
+		next = min_u64(next, req_take_cmd(r));
+	if (r->react.n)
+		next = min_u64(next, req_react_step(r));
+	if (chan_has(r->closed))
+		next = min_u64(next, req_take_closed(r, is_cqe_free));
+	if (r->paced != QPI_NONE)
+		req_pace_step(r);
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));
-	next = min_u64(next, req_cache_step(r));
+	if (r->refetches.n)
+		next = min_u64(next, req_cache_step(r));
 	if (is_idle && r->retire.n) /* a datagram that is done without being sent */
 		next = b->cycle + 1;
-	next = min_u64(next, req_pace_step(r));
-	next = min_u64(next, req_rx_next(r));
-	return min_u64(next, req_timer_step(r)); /* with those that this step started */
+	if (r->paced != QPI_NONE)
+		next = min_u64(next, req_pace_step(r));
+	if (r->wqe_cache)
+		next = min_u64(next, req_rx_next(r));
+	/* with the timers that this step started */
+	return min_u64(next, block_cycle_at(b, req_timer_expire(r)));
 }
 
 static const char *requester_check(const struct block *b, const char **param)

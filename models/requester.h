@@ -378,8 +378,8 @@ void req_timer_sample(struct requester *r, uint32_t qpi);
 /* Start the RNR timer of 'qpi' with the AETH's code. */
 void req_timer_rnr(struct requester *r, uint32_t qpi, uint32_t code);
 
-/* Handle those that ran out. Returns the cycle of the next. */
-uint64_t req_timer_step(struct requester *r);
+/* Handle those that ran out. Returns when the next one will, ps, or TIME_NEVER. */
+uint64_t req_timer_expire(struct requester *r);
 
 /* A gap was reported: send again after the time that this takes. */
 void req_react(struct requester *r, uint32_t qpi);

@@ -156,7 +156,7 @@ static void expire(struct requester *r, uint32_t qpi)
 	req_retry(r, qpi);
 }
 
-uint64_t req_timer_step(struct requester *r)
+uint64_t req_timer_expire(struct requester *r)
 {
 	uint64_t next = TIME_NEVER;
 
@@ -169,7 +169,7 @@ uint64_t req_timer_step(struct requester *r)
 		if (qpi != QPI_NONE)
 			next = min_u64(next, r->qp[qpi].deadline_ps);
 	}
-	return block_cycle_at(&r->b, next);
+	return next;
 }
 
 static void act(struct requester *r, uint32_t qpi)

@@ -371,32 +371,55 @@ static uint64_t ask(struct responder *r)
 	return next;
 }
 
+/* What arrived besides packets: one of these at most, as a rule. True when a QP's next life has to wait. */
+static bool take_answers(struct responder *r)
+{
+	bool is_life_waiting = chan_has(r->peer_error) && rsp_take_peer_error(r);
+
+	if (chan_has(r->job_done))
+		rsp_take_job_done(r);
+	if (chan_has(r->dma_rsp))
+		rsp_take_dma_rsp(r);
+	if (chan_has(r->rq_rsp))
+		rsp_take_recv(r);
+	if (chan_has(r->xlate_rsp))
+		rsp_take_xlate(r);
+	if (chan_has(r->atomic_rsp))
+		rsp_take_atomic(r);
+	if (chan_has(r->mpt_rsp))
+		rsp_take_mpt(r);
+	if (chan_has(r->rsc_rsp))
+		rsp_take_rsc(r);
+	return is_life_waiting;
+}
+
 static uint64_t responder_step(struct block *b)
 {
 	struct responder *r = (struct responder *)b;
-	bool was_full = r->free_ctx == r->contexts, is_life_waiting = rsp_take_peer_error(r);
-	uint64_t next;
+	bool was_full = r->free_ctx == r->contexts;
+	bool is_life_waiting = b->in_pending && take_answers(r);
+	uint64_t next = take_rx(r);
 
-	rsp_take_job_done(r);
-	rsp_take_dma_rsp(r);
-	rsp_take_recv(r);
-	rsp_take_xlate(r);
-	rsp_take_atomic(r);
-	rsp_take_mpt(r);
-	rsp_take_rsc(r);
-	next = take_rx(r);
 	if (r->run.n)
 		rsp_run(r, qp_list_take(&r->run));
-	next = min_u64(next, rsp_write(r));
-	next = min_u64(next, ask(r));
+	if (r->want_write.n)
+		next = min_u64(next, rsp_write(r));
+	if (r->want_recv.n || r->want_xlate.n || r->want_atomic.n || r->ahead.n)
+		next = min_u64(next, ask(r));
 	if (r->want_inval.n)
 		next = min_u64(next, rsp_ask_mpt(r));
-	next = min_u64(next, rsp_flush(r));
-	next = min_u64(next, rsp_commit(r)); /* behind what makes entries */
-	next = min_u64(next, rsp_report_error(r));
-	next = min_u64(next, rsp_send_job(r));
-	next = min_u64(next, rsp_ask_rsc(r));
-	next = min_u64(next, rsp_send_ack(r));
+	if (r->flush.n)
+		next = min_u64(next, rsp_flush(r));
+	if (r->ring_len)
+		next = min_u64(next, rsp_commit(r)); /* behind what makes entries */
+	if (r->errors.n)
+		next = min_u64(next, rsp_report_error(r));
+	if (r->streams.n)
+		next = min_u64(next, rsp_send_job(r));
+	if (r->want_rsc.n)
+		next = min_u64(next, rsp_ask_rsc(r));
+	if (r->acks.n || r->naks.n || r->delayed.n)
+		next = min_u64(next, rsp_send_ack(r));
 	if (r->run.n || r->flush.n || is_life_waiting ||
 	    (was_full && r->free_ctx != r->contexts && rx_pkt_peek(r->rx)))
 		next = b->cycle + 1;

@@ -280,14 +280,16 @@ static uint64_t workload_step(struct block *b)
 	const struct trace_rec *rec;
 	uint64_t next;
 
-	workload_take_inbox(w, h);
+	if (h->inbox)
+		workload_take_inbox(w, h);
 	rec = trace_rec_peek(w->rec);
 	if (rec) {
 		workload_arrive(w, h, rec->rec);
 		chan_pop(w->rec);
 	}
 	sort_answer(w, h);
-	workload_take_closed(w, h);
+	if (chan_has(w->closed))
+		workload_take_closed(w, h);
 	next = run_cores(w, h);
 	return h->inbox ? min_u64(next, b->cycle + 1) : next;
 }

@@ -306,12 +306,13 @@ static uint64_t wqe_fetch_step(struct block *b)
 	struct wqe_fetch *w = (struct wqe_fetch *)b;
 	uint64_t next = decode(w);
 	bool was_empty = w->sq_decode.n == 0; /* then decode had no reason to return */
-	bool is_rsp_free = wqe_fetch_rq_answer(w);
+	bool is_rsp_free = !w->rq_answer.n || wqe_fetch_rq_answer(w);
 	bool is_dma_free = start_dma(w);
 	bool is_qpc_free = take_order(w);
 
 	take_context(w);
-	wqe_fetch_rq_question(w);
+	if (chan_has(w->rq_req))
+		wqe_fetch_rq_question(w);
 	take_dma_rsp(w);
 	if (((const struct nic *)b->env)->n_srq)
 		next = min_u64(next, wqe_fetch_srq_step(w));

@@ -74,18 +74,11 @@ void chan_pushed(struct chan *c)
 		pushed_slow(c);
 }
 
-bool chan_push_ahead(struct chan *c, const void *msg, size_t size, uint64_t cyc)
+void chan_pushed_ahead(struct chan *c, uint64_t cyc)
 {
-	const struct block *p = c->producer;
-
-	if (!c->is_quiet || !p->sim->runs_ahead || c->is_stalled || !chan_can_push(c) ||
-	    domain_edge(p->dom, cyc) > p->sim->until_ps)
-		return false;
-	SIM_CHECK(cyc > p->cycle, p);
-	memcpy(chan_msg(c, c->tail), msg, size);
+	SIM_CHECK(cyc > c->producer->cycle, c->producer);
 	c->pushes++;
-	commit_push(c, other_cycle(p, c->consumer, cyc + c->latency));
-	return true;
+	commit_push(c, other_cycle(c->producer, c->consumer, cyc + c->latency));
 }
 
 /* ---- pop ---- */

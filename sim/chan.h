@@ -106,18 +106,37 @@ static inline void chan_push(struct chan *c, const void *msg, size_t size)
 	chan_pushed(c);
 }
 
+/* Commit what was written to chan_msg(c, c->tail) as the push of a later cycle. The caller has looked whether it may. */
+void chan_pushed_ahead(struct chan *c, uint64_t cyc);
+
 /*
  * Push what the producer would push at its later cycle 'cyc', so that it need not step for that. Until
  * then it pushes nothing else into 'c'. False, with nothing done, when that could be seen (a tap, a
  * stall pattern, an observer, the end of the run) or the channel is full: then push at 'cyc'. What
  * else belongs to that cycle is for the producer to do when it steps next.
  */
-bool chan_push_ahead(struct chan *c, const void *msg, size_t size, uint64_t cyc);
+static inline bool chan_push_ahead(struct chan *c, const void *msg, size_t size, uint64_t cyc)
+{
+	const struct block *p = c->producer;
+
+	if (!c->is_quiet || !p->sim->runs_ahead || c->is_stalled || !chan_can_push(c) ||
+	    domain_edge(p->dom, cyc) > p->sim->until_ps)
+		return false;
+	memcpy(chan_msg(c, c->tail), msg, size);
+	chan_pushed_ahead(c, cyc);
+	return true;
+}
+
+/* True when chan_peek() finds a message. Pure. */
+static inline bool chan_has(const struct chan *c)
+{
+	return c->visible_cyc <= c->consumer->cycle;
+}
 
 /* Oldest message if it is visible to the consumer at its current edge, else NULL. Valid until chan_pop(). */
 static inline const void *chan_peek(const struct chan *c)
 {
-	return c->visible_cyc <= c->consumer->cycle ? chan_msg(c, c->head) : NULL;
+	return chan_has(c) ? chan_msg(c, c->head) : NULL;
 }
 
 /* Release the message last peeked and return its credit. */
