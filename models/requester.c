@@ -20,9 +20,10 @@
  *
  * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
  * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
- * Files: requester_tx.c (jobs), requester_rx.c (acknowledgements), requester_sr.c (selective
- * repeat), requester_wqe.c (WQE cache), requester_unacked.c (UC, UD), requester_local.c (windows), requester_state.c
- * (commands of the program), requester_timer.c, requester.h (state).
+ * Files: requester_tx.c (jobs), requester_wait.c (what QPs wait for), requester_rx.c
+ * (acknowledgements), requester_sr.c (selective repeat), requester_wqe.c (WQE cache),
+ * requester_unacked.c (UC, UD), requester_local.c (windows), requester_state.c (commands of the
+ * program), requester_timer.c, requester.h (state).
  */
 #include "models/requester.h"
 
@@ -114,12 +115,14 @@ static const struct field requester_fields[] = {
 	STAT(T, wqe_evictions, "BB", "displaced from the WQE cache before they were completed"),
 	STAT(T, wqe_refetches, "WQE", "WQEs read again"),
 	STAT(T, wqe_refetched_bb, "BB", "basic blocks of these"),
+	STAT(T, wqe_miss_ps, "ps", "from the order to read a WQE again to its arrival, sum"),
 	STAT(T, tx_busy_ps, "ps", "time for which sending units were busy, mean of them"),
 	STAT(T, rx_busy_ps, "ps", "time for which receiving units were busy, mean of them"),
 	STAT(T, wqes, "WQE", "WQEs taken"),
 	STAT(T, jobs, "job", "jobs sent"),
 	STAT(T, packets, "pkt", "packets in these jobs"),
 	STAT(T, resent_packets, "pkt", "of these, not for the first time"),
+	STAT(T, resent_b, "B", "payload in these"),
 	STAT(T, acks, "pkt", "ACKs and NAKs received"),
 	STAT(T, responses, "pkt", "READ and ATOMIC responses accepted"),
 	STAT(T, ghosts, "pkt", "packets ignored because their PSN was not in flight"),
@@ -132,7 +135,10 @@ static const struct field requester_fields[] = {
 	STAT(T, bad_responses, "pkt", "responses that did not fit the request"),
 	STAT(T, errors, "WQE", "WQEs that ended with an error of their own"),
 	STAT(T, flushed, "WQE", "WQEs flushed after an error"),
-	SIGNAL(T, n_ready, 20, "QPs that can send"),
+#define X(c, d) STAT(T, qp_##c##_ps, "ps", "time that QPs with WQEs waited for " d),
+	REQ_WAITS(X)
+#undef X
+		SIGNAL(T, n_ready, 20, "QPs that can send"),
 	SIGNAL(T, n_held, 24, "WQEs held"),
 	FIELDS_END
 };
@@ -310,6 +316,8 @@ static uint64_t retire(struct requester *r)
 	}
 	q->head++;
 	r->n_held--;
+	if (q->head == q->tail)
+		req_wait_note(r, qpi, WAIT_idle);
 	qp_list_take(&r->retire);
 	req_try_retire(r, qpi);
 	return r->retire.n ? r->b.cycle + 1 : CYCLE_NEVER;

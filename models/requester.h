@@ -34,6 +34,26 @@
 enum req_rto { RTO_FIXED, RTO_LOW_HIGH, RTO_DOUBLING, RTO_ESTIMATED };
 #define REQ_RTO_STEPS 4u /* RTO_DOUBLING: 1, 2, 4, 8 times rto_min */
 
+/* What a QP that holds WQEs waits for; the sums are statistics. */
+#define REQ_WAITS(X) \
+	X(turn, "their turn, a unit or the packetizer") \
+	X(peer, "the peer: everything is sent") \
+	X(window, "the window: so many packets are in flight") \
+	X(credit, "end-to-end credits: the peer has no receive WQE") \
+	X(rd_atomic, "max_rd_atomic: so many READs and ATOMICs are outstanding") \
+	X(order, "what is before them: fence, local operation, part of a READ") \
+	X(rate, "their rate limit") \
+	X(wqe, "WQEs that the WQE cache displaced") \
+	X(rnr, "the RNR timer: the peer had no receive WQE") \
+	X(loss, "what was lost: timeouts, NAKs, and packets sent again")
+enum req_wait {
+	WAIT_idle, /* holds none */
+#define X(c, d) WAIT_##c,
+	REQ_WAITS(X)
+#undef X
+		REQ_WAIT_COUNT
+};
+
 struct req_wqe {
 	struct wqe w;
 	uint32_t first_psn, n_psn; /* valid once issued */
@@ -98,6 +118,11 @@ struct req_qp {
 	struct req_mark
 		ask;       /* READs and ATOMICs of these: their response is lost, or thrown away */
 	bool is_head_lost; /* the packet at una is to be sent again */
+	/* what it waits for, and since when; until the peer has all before lost_psn, in vain for 'lost_for' */
+	uint8_t wait, lost_for; /* enum req_wait */
+	bool is_repeating;
+	uint32_t lost_psn;
+	uint64_t wait_ps, progress_ps; /* progress: something was acknowledged */
 };
 
 /* PSNs of one message that go out in one job. */
@@ -132,7 +157,8 @@ struct req_refetch {
 	uint32_t qpi, pos;
 	uint32_t buf;
 	uint32_t asked, reads; /* basic blocks asked for; reads outstanding */
-	uint16_t index;        /* of the WQE */
+	uint64_t from_ps;
+	uint16_t index; /* of the WQE */
 	uint8_t n_bb;
 	bool is_response; /* it is needed for a response */
 	uint32_t next_free;
@@ -183,11 +209,20 @@ struct requester {
 	uint32_t n_ready, n_held;
 	uint32_t turn_qpi, turn_left; /* whose turn it is, and how many packets of it are left */
 	/* statistics */
-	uint64_t wqes, jobs, packets, resent_packets, acks, responses, ghosts;
-	uint64_t wqe_refetches, wqe_refetched_bb, wqe_evictions;
+	uint64_t wqes, jobs, packets, resent_packets, resent_b, acks, responses, ghosts;
+	uint64_t wqe_refetches, wqe_refetched_bb, wqe_evictions, wqe_miss_ps;
 	uint64_t sacks, tx_busy_ps, rx_busy_ps;
 	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors,
 		flushed;
+	union {
+		uint64_t qp_ps[REQ_WAIT_COUNT];
+		struct {
+			uint64_t qp_idle_ps;
+#define X(c, d) uint64_t qp_##c##_ps;
+			REQ_WAITS(X)
+#undef X
+		};
+	};
 };
 
 static inline struct req_wqe *req_wqe(const struct req_qp *q, uint32_t pos)
@@ -217,6 +252,17 @@ struct req_op {
 	bool is_local;    /* no packet: the mpt_unit does it */
 };
 const struct req_op *req_op_of(const struct req_wqe *w);
+
+/* ---- requester_wait.c: what QPs wait for ---- */
+
+/* WAIT_turn: the QP can send. */
+enum req_wait req_waits_for(const struct requester *r, uint32_t qpi);
+
+/* From now on the QP waits for 'w'. */
+void req_wait_note(struct requester *r, uint32_t qpi, enum req_wait w);
+
+/* Something from una on, before PSN 'end', was sent for nothing. */
+void req_wait_lost(struct requester *r, uint32_t qpi, uint32_t end);
 
 /* ---- requester_tx.c: what goes out ---- */
 

@@ -33,6 +33,8 @@ static void progressed(struct requester *r, uint32_t qpi)
 	q->retry_left = req_attr(r, qpi)->retry;
 	q->rnr_left = req_attr(r, qpi)->rnr_retry;
 	q->is_retrying = q->is_rnr_wait = q->is_head_lost = false;
+	q->is_repeating = q->is_repeating && psn_diff(q->una, q->lost_psn) < 0;
+	q->progress_ps = r->b.now_ps;
 	req_timer_sample(r, qpi);
 	q->done_psn = psn_max(q->done_psn, q->una);
 	if (psn_diff(q->una, q->send_psn) > 0) {

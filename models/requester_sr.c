@@ -43,6 +43,7 @@ void req_sr_recover(struct requester *r, uint32_t qpi)
 
 	q->re.end = psn_max(q->re.end, q->high);
 	q->is_rtt_timed = false;
+	req_wait_lost(r, qpi, q->re.end);
 	req_kick(r, qpi);
 }
 

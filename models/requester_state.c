@@ -40,6 +40,8 @@ void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn)
 			      .tail = old.tail,
 			      .due_ps = old.due_ps,
 			      .next_paced = old.next_paced,
+			      .wait = old.wait,
+			      .wait_ps = old.wait_ps,
 			      .una = psn,
 			      .send_psn = psn,
 			      .top_psn = psn,

@@ -32,43 +32,13 @@ const struct req_op *req_op_of(const struct req_wqe *w)
 	return &ops[w->w.opcode < OPCODES ? w->w.opcode : MLX5_OPCODE_NOP];
 }
 
-/*
- * What holds a message back before its first packet: fence, outstanding READs and ATOMICs, credits.
- */
-static bool may_issue(const struct requester *r, uint32_t qpi, const struct req_wqe *w)
+/* Whether a QP that has no turn can have one; if not, what it waits for is counted from now on. */
+static bool can_send(struct requester *r, uint32_t qpi)
 {
-	const struct req_qp *q = &r->qp[qpi];
-	const struct req_op *op = req_op_of(w);
+	enum req_wait w = req_waits_for(r, qpi);
 
-	if (w->w.fence && (q->n_rd_atomic || q->n_writing))
-		return false;
-	if (q->is_draining)
-		return false;
-	if (op->is_local)
-		return q->acked == q->send && !q->n_writing && !q->is_local_busy;
-	if (op->is_answered && q->n_rd_atomic >= req_attr(r, qpi)->rd_atomic)
-		return false;
-	/* One message beyond the limit is the probe. */
-	return !op->takes_rq || q->is_unlimited || psn_diff(q->ssn, q->lsn) <= 0;
-}
-
-static bool can_send(const struct requester *r, uint32_t qpi)
-{
-	struct req_qp *q = &r->qp[qpi];
-	const struct req_wqe *w = req_wqe(q, q->send);
-
-	if (q->is_error || q->is_rnr_wait || q->due_ps > r->b.now_ps)
-		return false;
-	if (r->recovery == RECOVERY_SR && req_sr_has_hole(r, q))
-		return true;
-	if (q->send == q->tail || (q->has_failed && !pos_before(q->send, q->fail)))
-		return false;
-	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->flight || w->is_refetching)
-		return false;
-	if (q->send == q->issued)
-		return may_issue(r, qpi, w);
-	/* The next part of a READ waits for the one before. */
-	return !req_op_of(w)->is_answered || q->send_psn == w->first_psn || q->send_psn == q->una;
+	req_wait_note(r, qpi, w);
+	return w == WAIT_turn;
 }
 
 static struct qp_list *ready_list(struct requester *r, uint32_t qpi)
@@ -218,7 +188,10 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 	r->qp[qpi].n_jobs++;
 	r->jobs++;
 	r->packets += op->is_answered ? 1 : n;
-	r->resent_packets += j.is_retry ? (op->is_answered ? 1 : n) : 0;
+	if (j.is_retry) {
+		r->resent_packets += op->is_answered ? 1 : n;
+		r->resent_b += j.len;
+	}
 }
 
 /* Selective repeat: what is missing goes before what is new. */
@@ -307,7 +280,7 @@ static void end_of_job(struct requester *r, uint32_t qpi, uint64_t n)
 	if (r->turn_left == 0) {
 		r->turn_qpi = QPI_NONE;
 		req_kick(r, qpi);
-	} else if (can_send(r, qpi) && !is_listed(r, qpi)) {
+	} else if (!is_listed(r, qpi) && can_send(r, qpi)) {
 		qp_list_add_first(ready_list(r, qpi), qpi);
 		r->n_ready++;
 	}
@@ -342,11 +315,13 @@ uint64_t req_send(struct requester *r)
 	if (is_local_next(&r->qp[l->head])) {
 		if (!req_send_local(r, l->head))
 			return CYCLE_NEVER;
+		req_wait_note(r, l->head, WAIT_order);
 		take_ready(r, l);
 	} else if (is_displaced(r, l->head)) {
 		/* its turn comes when the WQE was read; in place when no read can be started */
 		if (!req_wqe(&r->qp[l->head], r->qp[l->head].send)->is_refetching)
 			return CYCLE_NEVER;
+		req_wait_note(r, l->head, WAIT_wqe);
 		take_ready(r, l);
 	} else {
 		if (!engine_is_free(&r->tx_engine, r->b.cycle, r->units))
@@ -364,6 +339,7 @@ void req_go_back(struct requester *r, uint32_t qpi)
 	struct req_qp *q = &r->qp[qpi];
 
 	q->is_rtt_timed = false;
+	req_wait_lost(r, qpi, q->top_psn);
 	if (r->recovery == RECOVERY_SR) {
 		req_sr_lose_head(r, qpi);
 	} else {

@@ -181,6 +181,7 @@ static void want(struct requester *r, uint32_t qpi, uint32_t pos, bool is_respon
 					      .index = w->w.index,
 					      .n_bb = w->w.n_bb,
 					      .buf = pool_alloc(r->refetch_pool),
+					      .from_ps = r->b.now_ps,
 					      .is_response = is_response };
 	qp_list_add(&r->refetches, i);
 	w->is_refetching = true;
@@ -356,6 +357,7 @@ void req_cache_filled(struct requester *r, uint32_t i)
 	if (--f->reads || qp_list_has(&r->refetches, i))
 		return;
 	buf_unref(&r->b, f->buf);
+	r->wqe_miss_ps += r->b.now_ps - f->from_ps;
 	f->next_free = r->free_refetch;
 	r->free_refetch = i;
 	if (f->pos - q->head >= q->tail - q->head)

@@ -203,8 +203,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The latencies of ops.csv in 'dir', in order; how many. */
-static size_t read_latencies(const char *dir, unsigned long long *ps, size_t max)
+/* A column of ops.csv in 'dir', in order; how many. */
+static size_t read_column(const char *dir, const char *name, unsigned long long *ps, size_t max)
 {
 	char path[600], *text, *line, *save = NULL;
 	size_t n = 0, column = 0;
@@ -213,7 +213,7 @@ static size_t read_latencies(const char *dir, unsigned long long *ps, size_t max
 	text = tb_read(path);
 	CU_ASSERT_FATAL(text != NULL);
 	line = strtok_r(text, "\n", &save);
-	for (const char *c = line; c < strstr(line, "latency_ps"); c++)
+	for (const char *c = line; c < strstr(line, name); c++)
 		column += *c == ',';
 	while (n < max && (line = strtok_r(NULL, "\n", &save))) {
 		for (size_t i = 0; i < column; i++)
@@ -225,12 +225,166 @@ static size_t read_latencies(const char *dir, unsigned long long *ps, size_t max
 	return n;
 }
 
+/* ---- causes: each is named in the first line, and is not when it is taken away ---- */
+
+#define PAIR(mr, qp) \
+	"rnicsim-trace 1\nhost h0\nhost h1\n" \
+	"mr h0 src va=0x10000000 len=" mr "\n" \
+	"mr h1 dst va=0x40000000 len=" mr " access=lw,rw,rr,ra\n" \
+	"qp h0 q0 type=RC peer=h1.q0 mtu=4096 " qp "\n" \
+	"qp h1 q0 type=RC peer=h0.q0 mtu=4096 " qp "\n"
+#define HUGE_PAGES "1MiB page=2MiB"
+#define WRITES_4K "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:4KiB remote=dst:0 repeat=400 window=64\n"
+#define READS_4K "post h0.q0 id=1 op=RDMA_READ sge=src:0:4KiB remote=dst:0 repeat=400 window=64\n"
+#define MANY 64u
+
+static const char writes[] = PAIR(HUGE_PAGES, "") WRITES_4K;
+static const char long_writes[] = PAIR(
+	HUGE_PAGES,
+	"") "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64KiB remote=dst:0 repeat=100 window=32\n";
+static const char reads[] = PAIR(HUGE_PAGES, "") READS_4K;
+static const char one_read[] = PAIR(HUGE_PAGES, "rd_atomic=1") READS_4K;
+static const char capped[] = PAIR(HUGE_PAGES, "rate=5Gbps") WRITES_4K;
+/* 64 QPs, small requests, at one address or each on another page; a receive every 20 us, or all at once */
+static char many_writes[32768], many_reads[32768], scattered[32768], starved[8192], fed[8192];
+
+static void make_many(char *text, const char *op, const char *page, const char *stride)
+{
+	int n = sprintf(text,
+			"rnicsim-trace 1\nhost h0\nhost h1\n"
+			"mr h0 src va=0x10000000 len=1MiB page=%s\n"
+			"mr h1 dst va=0x40000000 len=1MiB access=lw,rw,rr page=%s\n",
+			page, page);
+
+	for (unsigned i = 0; i < MANY; i++)
+		n += sprintf(text + n,
+			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i,
+			     i, i);
+	for (unsigned i = 0; i < MANY; i++)
+		n += sprintf(text + n,
+			     "post h0.q%u id=%u op=%s sge=src:0:64 remote=dst:0 repeat=30 window=4"
+			     "%s\n",
+			     i, i + 1, op, stride);
+}
+
+static void make_sends(char *text, unsigned every_us)
+{
+	int n = sprintf(text, "%s", PAIR(HUGE_PAGES, "min_rnr=1"));
+
+	for (unsigned i = 1; i <= 60; i++)
+		n += sprintf(text + n, "recv h1.q0 id=%u sge=dst:0:4KiB at=%uus\n", i,
+			     i * every_us);
+	sprintf(text + n, "post h0.q0 id=1 op=SEND sge=src:0:4KiB repeat=60 window=16 at=1us\n");
+}
+
+#define FAST_HOST "--set workload.cores=8 --set workload.post_cost=5ns "
+
+static const struct {
+	const char *trace, *without, *with; /* settings */
+	const char *cause;
+	const char *trace_without; /* NULL: the same */
+} causes[] = {
+	{ long_writes, "", "--set link0.loss=0.02", "link0: frames lost on the wire (lost, ",
+	  NULL },
+	{ reads, "", "--set link0.loss=0.01", "link0: frames lost on the wire (lost, ", NULL },
+	{ long_writes, "", "--set link0.corrupt=0.02", "link0: frames damaged on the wire", NULL },
+	{ long_writes, "--set mac.rx_buffer=16KiB",
+	  "--set mac.rx_buffer=16KiB --set nic1.pcie_link.lanes=4",
+	  "nic1.mac: frames dropped, the receive buffer is full (rx_dropped, ", NULL },
+	{ starved, "", "", "nic1.responder: no receive WQE (rnr_naks, ", fed },
+	{ writes, "", "--set dma_engine.tags=1", "tags of nic0.dma_engine", NULL },
+	{ reads, "", "--set dma_engine.tags=1", "tags of nic1.dma_engine", NULL },
+	{ writes, "", "--set pcie_link.root_ph=2 --set pcie_link.fc_latency=1us",
+	  "flow-control credits of nic1.pcie_link (up_wait_payload_write_credit_ps)", NULL },
+	{ writes, "", "--set pcie_link.root_nph=1 --set pcie_link.fc_latency=2us",
+	  "flow-control credits of nic0.pcie_link (up_wait_payload_read_credit_ps)", NULL },
+	{ writes, "", "--set requester.window=2", "QPs of nic0.requester wait for the window",
+	  NULL },
+	{ one_read, "", "", "QPs of nic0.requester wait for max_rd_atomic", reads },
+	{ capped, "", "", "QPs of nic0.requester wait for their rate limit", writes },
+	{ scattered, FAST_HOST,
+	  FAST_HOST "--set nic0.mtt.sets=1 --set nic0.mtt.ways=1 --set nic0.mtt.line=8",
+	  "cache misses of nic0.mtt (miss_ps)", NULL },
+	{ many_writes, FAST_HOST, FAST_HOST "--set qpc_tx.sets=1 --set qpc_tx.ways=4",
+	  "cache misses of nic0.qpc_tx (miss_ps)", NULL },
+	{ many_writes, FAST_HOST, FAST_HOST "--set nic1.qpc_rx.sets=1 --set nic1.qpc_rx.ways=4",
+	  "cache misses of nic1.qpc_rx (miss_ps)", NULL },
+	{ many_reads, FAST_HOST, FAST_HOST "--set requester.wqe_cache=16",
+	  "cache misses of nic0.requester (wqe_miss_ps)", NULL },
+	{ writes, "", "--set host0.workload.post_cost=2us", "host0.workload (busy_ps)", NULL },
+	{ writes, "--set mac.rate=400Gbps", "--set mac.rate=10Gbps", "nic0.mac (tx_busy_ps)",
+	  NULL },
+};
+
+/* The first line of --explain names the cause. */
+static bool is_named(const char *trace, const char *settings, const char *cause)
+{
+	char args[256], line[256];
+	struct printed p;
+	const char *at;
+	bool is_there;
+
+	snprintf(args, sizeof(args), "--explain %s", settings);
+	snprintf(line, sizeof(line), "critical resource: %s", cause);
+	p = run(trace, args);
+	at = strstr(p.out, "\n\nwhere the time of a request goes");
+	if (p.status || !at)
+		fprintf(stderr, "%s: %d, %s\n", settings, p.status, p.err);
+	CU_ASSERT_EQUAL(p.status, 0);
+	CU_ASSERT(at != NULL);
+	is_there = at && strstr(p.out, line) && strstr(p.out, line) < at;
+	release(&p);
+	return is_there;
+}
+
+static void explain_names_each_cause_and_only_while_it_is_there(void)
+{
+	make_many(many_writes, "RDMA_WRITE", "2MiB", "");
+	make_many(many_reads, "RDMA_READ", "2MiB", "");
+	make_many(scattered, "RDMA_WRITE", "4KiB", " stride=8256 rstride=8256");
+	make_sends(starved, 20);
+	make_sends(fed, 0);
+	for (size_t i = 0; i < ARRAY_LEN(causes); i++) {
+		const char *other = causes[i].trace_without;
+		bool is_there = is_named(causes[i].trace, causes[i].with, causes[i].cause);
+		bool is_wrong = is_named(other ? other : causes[i].trace, causes[i].without,
+					 causes[i].cause);
+
+		if (!is_there || is_wrong)
+			fprintf(stderr, "'%s', %s: named %d, without it %d\n", causes[i].cause,
+				causes[i].with, is_there, is_wrong);
+		CU_ASSERT(is_there);
+		CU_ASSERT_FALSE(is_wrong);
+	}
+}
+
+/* What a QP with work waits for adds up to the time that it has work: here always. */
+static void explain_waits_of_queue_pairs_add_up(void)
+{
+	static const char *const names[] = { "turn",  "peer", "window", "credit", "rd_atomic",
+					     "order", "rate", "wqe",    "rnr",    "loss" };
+	unsigned long long fetch[400], ack[400], sum = 0, span;
+	char *json = summary_of(reads, "--set link0.loss=0.01"), key[32];
+	size_t n = read_column(tb_path("what"), "t_fetch_ps", fetch, ARRAY_LEN(fetch));
+
+	CU_ASSERT_EQUAL_FATAL(n, 400);
+	CU_ASSERT_EQUAL_FATAL(read_column(tb_path("what"), "t_ack_ps", ack, n), n);
+	span = ack[n - 1] - fetch[0]; /* within a few cycles, from the first WQE to the last end */
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		snprintf(key, sizeof(key), "\"qp_%s_ps\"", names[i]);
+		sum += number(json, key);
+	}
+	CU_ASSERT(sum + 100000 > span && sum < span + 100000);
+	CU_ASSERT(number(json, "\"qp_loss_ps\"") > span / 10);
+	free(json);
+}
+
 /* Percentiles of the tables and of --what-if are those of ops.csv, at most 1 % above. */
 static void percentiles_are_those_of_the_rows_within_one_percent(void)
 {
 	unsigned long long ps[300], p50, p99;
 	char *json = summary_of(small, ""), line[128];
-	size_t n = read_latencies(tb_path("what"), ps, ARRAY_LEN(ps));
+	size_t n = read_column(tb_path("what"), "latency_ps", ps, ARRAY_LEN(ps));
 
 	CU_ASSERT_EQUAL_FATAL(n, 300);
 	p50 = number(json, "\"latency_p50_ps\"");
@@ -303,6 +457,9 @@ CU_TestInfo test_explain_tests[] = {
 	{ "explain_block_that_is_slow_is_the_critical_resource",
 	  explain_block_that_is_slow_is_the_critical_resource },
 	{ "explain_single_requests_wait_for_latency", explain_single_requests_wait_for_latency },
+	{ "explain_names_each_cause_and_only_while_it_is_there",
+	  explain_names_each_cause_and_only_while_it_is_there },
+	{ "explain_waits_of_queue_pairs_add_up", explain_waits_of_queue_pairs_add_up },
 	{ "percentiles_are_those_of_the_rows_within_one_percent",
 	  percentiles_are_those_of_the_rows_within_one_percent },
 	{ "what_if_line_is_the_run_with_that_setting", what_if_line_is_the_run_with_that_setting },

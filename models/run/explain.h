@@ -5,7 +5,9 @@
  * Read from statistics after the run; it changes no result. By name: a statistic that ends in
  * "busy_ps" is the time for which a unit was occupied, one that contains "wait" and ends in "_ps"
  * the time for which something ready waited for that resource (both summed over what it counts).
- * A block is also as busy as its busiest port, which moves one message a cycle at most.
+ * A block is also as busy as its busiest port, which moves one message a cycle at most, and a cache as
+ * its reads ("miss_ps", over the reads that it may have outstanding). "qp_" and "_ps" are around what
+ * queue pairs with requests waited for.
  */
 #ifndef MODELS_RUN_EXPLAIN_H
 #define MODELS_RUN_EXPLAIN_H
