@@ -13,7 +13,8 @@ const char *judge_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2
 /* tb_judge_atomic.c: the counter of host 'h', given the memory of all MRs. */
 const char *judge_counter(const struct tb_case *c, uint32_t h, uint8_t *const *actual);
 
-/* tb_judge_time.c: each request of QP 'qp' ended in time. */
+/* tb_judge_time.c: time for all that is not a timer; each request of QP 'qp' ended in time. */
+uint64_t judge_service_ps(const struct tb_case *c);
 const char *judge_time(const struct tb_case *c, uint32_t qp);
 
 /*

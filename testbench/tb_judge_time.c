@@ -64,6 +64,11 @@ static uint64_t round_ps(const struct tb_case *c)
 	return bytes * SERVICE_PS_PER_BYTE;
 }
 
+uint64_t judge_service_ps(const struct tb_case *c)
+{
+	return SERVICE_PS + round_ps(c);
+}
+
 static uint64_t attempts_ps(const struct tb_case *c, const struct trace_qp *q, uint32_t len,
 			    uint64_t round)
 {

@@ -23,108 +23,7 @@
 #include "models/packet/aeth.h"
 #include "models/recovery.h"
 #include "models/requester.h"
-#include "testbench/tb_judge_parts.h"
-#include "testbench/tb_wire.h"
-
-/* One direction of a connection: the requests of a QP. PSNs count from its first one. */
-struct way {
-	const struct trace_qp *t;
-	const struct ref_qp *q;
-	uint32_t *first;        /* by request; [n_sends]: behind the last */
-	uint64_t *answered;     /* by request: when all of its answer was there; 0 = not */
-	uint64_t *original;     /* by request: an ATOMIC's value ... */
-	bool *has_original;     /* ... if it was sent */
-	uint32_t *most_rnr;     /* by request: RNR NAKs in a row that came for it */
-	uint32_t *n_sent;       /* by PSN: how often */
-	bool *came, *came_back; /* by PSN: the request was received; its response was */
-	uint32_t n_new;         /* PSNs that were sent or asked for */
-	uint32_t acked;         /* PSNs that an ACK, or a response behind them, acknowledged */
-	uint32_t una, n_tries;  /* the oldest without an answer, and how often it was sent since */
-	uint32_t n_rnr;         /* RNR NAKs that came since */
-	uint32_t n_came;        /* without a gap */
-};
-
-struct wire_judge {
-	const struct tb_case *c;
-	struct way *way;   /* by QP of the trace */
-	bool is_selective; /* selective repeat: single packets are sent again without a count */
-};
-
-static const struct ref_wr *request(const struct wire_judge *j, const struct way *w, uint32_t k)
-{
-	return &j->c->ref.wr[w->q->sends[k]];
-}
-
-static bool is_answered(enum wr_opcode op)
-{
-	return op == WR_RDMA_READ || ref_is_atomic(op) || op == WR_FLUSH || op == WR_ATOMIC_WRITE;
-}
-
-static uint32_t packets_of(const struct way *w, const struct ref_wr *r)
-{
-	uint32_t n = (r->len + w->t->mtu - 1) / w->t->mtu;
-
-	if (r->r.opcode == WR_LOCAL_INV || r->r.opcode == WR_BIND_MW)
-		return 0;
-	return r->r.opcode == WR_FLUSH || n == 0 ? 1 : n;
-}
-
-static void open_way(struct wire_judge *j, uint32_t qp)
-{
-	struct way *w = &j->way[qp];
-	uint32_t n;
-
-	w->t = &j->c->run.trace->qps[qp];
-	w->q = &j->c->ref.qp[qp];
-	n = w->q->n_sends;
-	w->first = x_calloc(n + 1, sizeof(*w->first));
-	w->answered = x_calloc(n + 1, sizeof(*w->answered));
-	w->original = x_calloc(n + 1, sizeof(*w->original));
-	w->has_original = x_calloc(n + 1, sizeof(*w->has_original));
-	w->most_rnr = x_calloc(n + 1, sizeof(*w->most_rnr));
-	for (uint32_t k = 0; k < n; k++)
-		w->first[k + 1] = w->first[k] + packets_of(w, request(j, w, k));
-	w->n_sent = x_calloc(w->first[n] + 1, sizeof(*w->n_sent));
-	w->came = x_calloc(w->first[n] + 1, sizeof(*w->came));
-	w->came_back = x_calloc(w->first[n] + 1, sizeof(*w->came_back));
-}
-
-static void close_way(struct way *w)
-{
-	free(w->first);
-	free(w->answered);
-	free(w->original);
-	free(w->has_original);
-	free(w->most_rnr);
-	free(w->n_sent);
-	free(w->came);
-	free(w->came_back);
-}
-
-static uint32_t total(const struct way *w)
-{
-	return w->first[w->q->n_sends];
-}
-
-/* The request that has PSN number 'at'. */
-static uint32_t request_at(const struct way *w, uint32_t at)
-{
-	uint32_t k = 0;
-
-	while (w->first[k + 1] <= at)
-		k++;
-	return k;
-}
-
-/* Requests that are over when the PSNs up to, but not including, number 'at' are. */
-static uint32_t requests_before(const struct way *w, uint32_t at)
-{
-	uint32_t n = 0;
-
-	for (uint32_t k = 0; k < w->q->n_sends; k++)
-		n += w->first[k + 1] <= at && w->first[k + 1] != w->first[k];
-	return n;
-}
+#include "testbench/tb_judge_way.h"
 
 /* ---- requests ---- */
 
@@ -142,7 +41,7 @@ static const char *judge_headers(const struct wire_judge *j, const struct way *w
 {
 	enum wr_opcode op = r->r.opcode;
 	uint32_t off = at * w->t->mtu, left = r->len - (op == WR_FLUSH ? 0 : off);
-	uint32_t len = op == WR_ATOMIC_WRITE ? 8 : is_answered(op) ? 0 : left;
+	uint32_t len = op == WR_ATOMIC_WRITE ? 8 : way_is_answered(op) ? 0 : left;
 	bool is_last = at + 1 == n_packets;
 	uint64_t va = r->r.raddr + (op == WR_RDMA_READ ? off : 0);
 
@@ -185,24 +84,25 @@ static const char *judge_start(const struct wire_judge *j, const struct way *w,
 	uint32_t n_open = 0;
 
 	for (uint32_t i = 0; i < k; i++)
-		n_open += is_answered(request(j, w, i)->r.opcode) && !w->answered[i];
-	if (n_open && (request(j, w, k)->r.flags & WR_FENCE))
+		n_open += way_is_answered(way_request(j, w, i)->r.opcode) && !w->answered[i];
+	if (n_open && (way_request(j, w, k)->r.flags & WR_FENCE))
 		return bad(w, p, "READs and ATOMICs in front of a fence", n_open, 0);
-	if (is_answered(request(j, w, k)->r.opcode) && n_open >= w->t->rd_atomic)
+	if (way_is_answered(way_request(j, w, k)->r.opcode) && n_open >= w->t->rd_atomic)
 		return bad(w, p, "READs and ATOMICs open", n_open + 1, w->t->rd_atomic);
 	return NULL;
 }
 
-static const char *judge_request(struct wire_judge *j, struct way *w, const struct wire_packet *p)
+static const char *judge_request(struct wire_judge *j, struct way *w, const struct wire_packet *p,
+				 uint64_t ps)
 {
 	uint32_t psn = (p->bth.psn - w->q->psn) & PSN_MASK, k, n, at, n_psn = 1, most;
 	const struct ref_wr *r;
 	const char *what;
 
-	if (psn >= total(w) || psn > w->n_new)
+	if (psn >= way_total(w) || psn > w->n_new)
 		return bad(w, p, "PSN", psn, w->n_new);
-	k = request_at(w, psn);
-	r = request(j, w, k);
+	k = way_request_at(w, psn);
+	r = way_request(j, w, k);
 	n = w->first[k + 1] - w->first[k];
 	at = psn - w->first[k];
 	what = judge_headers(j, w, p, r, at, n);
@@ -226,7 +126,7 @@ static const char *judge_request(struct wire_judge *j, struct way *w, const stru
 	if (w->t->type == QP_RC && !j->is_selective && w->n_tries > most)
 		return bad(w, p, "attempts", w->n_tries, most);
 	w->n_new = w->n_new > psn + n_psn ? w->n_new : psn + n_psn;
-	return NULL;
+	return gap_request_sent(j, w, psn, n_psn, ps);
 }
 
 /* ---- answers ---- */
@@ -244,9 +144,9 @@ static uint32_t receives_left(const struct wire_judge *j, const struct way *w, u
 		n += !r->has_row || r->t_post <= ps;
 	}
 	for (uint32_t k = 0; k < w->q->n_sends; k++) {
-		uint32_t before = requests_before(w, w->first[k + 1]);
+		uint32_t before = way_requests_before(w, w->first[k + 1]);
 
-		n -= n && request(j, w, k)->takes_recv && before <= msn;
+		n -= n && way_request(j, w, k)->takes_recv && before <= msn;
 	}
 	return n;
 }
@@ -255,7 +155,7 @@ static uint32_t receives_left(const struct wire_judge *j, const struct way *w, u
 static const char *judge_sack(const struct way *w, const struct wire_packet *p, uint32_t psn)
 {
 	for (uint32_t i = 0; i < p->len * 8; i++)
-		if (sack_has(p->payload, i) && (psn + i >= total(w) || !w->came[psn + i]))
+		if (sack_has(p->payload, i) && (psn + i >= way_total(w) || !w->came[psn + i]))
 			return bad(w, p, "a packet named that did not come", psn + i, psn);
 	return NULL;
 }
@@ -266,14 +166,14 @@ static const char *judge_ack(const struct wire_judge *j, const struct way *w,
 	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK;
 	uint32_t code = p->aeth.syndrome & AETH_VALUE_MASK;
 	uint32_t upto = (kind == AETH_ACK ? psn + 1 : psn) & PSN_MASK,
-		 due = requests_before(w, upto), most = due;
+		 due = way_requests_before(w, upto), most = due;
 
 	if (upto > w->n_came)
 		return bad(w, p, "packets acknowledged", upto, w->n_came);
 	/* a READ that fails while it is answered has been counted (C9-148), as have those behind it */
-	if (kind == AETH_NAK && code && psn < total(w) && p->aeth.msn > due &&
-	    request(j, w, request_at(w, psn))->r.opcode == WR_RDMA_READ)
-		most = requests_before(w, w->n_came);
+	if (kind == AETH_NAK && code && psn < way_total(w) && p->aeth.msn > due &&
+	    way_request(j, w, way_request_at(w, psn))->r.opcode == WR_RDMA_READ)
+		most = way_requests_before(w, w->n_came);
 	if (p->aeth.msn < due || p->aeth.msn > most)
 		return bad(w, p, "MSN", p->aeth.msn, due);
 	if (kind == AETH_ACK && code != AETH_NO_CREDITS &&
@@ -288,12 +188,13 @@ static const char *judge_ack(const struct wire_judge *j, const struct way *w,
 static const char *judge_response(const struct wire_judge *j, struct way *w,
 				  const struct wire_packet *p, uint32_t psn)
 {
-	uint32_t k = psn < total(w) ? request_at(w, psn) : 0, operation = p->bth.opcode & 0x1f;
-	const struct ref_wr *r = request(j, w, k);
+	uint32_t k = psn < way_total(w) ? way_request_at(w, psn) : 0,
+		 operation = p->bth.opcode & 0x1f;
+	const struct ref_wr *r = way_request(j, w, k);
 	uint32_t at = psn - w->first[k], left = r->len - at * w->t->mtu;
 	bool is_read = r->r.opcode == WR_RDMA_READ, is_last = psn + 1 == w->first[k + 1];
 
-	if (psn >= w->n_came || !is_answered(r->r.opcode))
+	if (psn >= w->n_came || !way_is_answered(r->r.opcode))
 		return bad(w, p, "packets answered", psn + 1, w->n_came);
 	if (ref_is_atomic(r->r.opcode) != (operation == IB_ATOMIC_ACK))
 		return bad(w, p, "opcode", p->bth.opcode, IB_ATOMIC_ACK);
@@ -307,28 +208,40 @@ static const char *judge_response(const struct wire_judge *j, struct way *w,
 	} else if (p->len != (!is_read ? 0 : left > w->t->mtu ? w->t->mtu : left)) {
 		return bad(w, p, "bytes", p->len, left);
 	}
-	if (opcode_has(p->info, X_AETH) && (p->aeth.msn < requests_before(w, w->first[k + 1]) ||
-					    p->aeth.msn > requests_before(w, w->n_came)))
-		return bad(w, p, "MSN", p->aeth.msn, requests_before(w, w->n_came));
+	if (opcode_has(p->info, X_AETH) && (p->aeth.msn < way_requests_before(w, w->first[k + 1]) ||
+					    p->aeth.msn > way_requests_before(w, w->n_came)))
+		return bad(w, p, "MSN", p->aeth.msn, way_requests_before(w, w->n_came));
 	return NULL;
+}
+
+static const char *judge_answer(const struct wire_judge *j, struct way *w,
+				const struct wire_packet *p, uint64_t ps)
+{
+	uint32_t psn = (p->bth.psn - w->q->psn) & PSN_MASK;
+	const char *what = (p->bth.opcode & 0x1f) == IB_ACKNOWLEDGE ? judge_ack(j, w, p, psn, ps)
+								    : judge_response(j, w, p, psn);
+
+	return what ? what : gap_answer_sent(j, w, p, psn, ps);
 }
 
 /* ---- what arrives ---- */
 
-static void request_came(const struct wire_judge *j, struct way *w, const struct wire_packet *p)
+static const char *request_came(const struct wire_judge *j, struct way *w,
+				const struct wire_packet *p, uint64_t ps)
 {
 	uint32_t psn = (p->bth.psn - w->q->psn) & PSN_MASK, n = 1;
 	const struct ref_wr *r;
 
-	if (psn >= total(w))
-		return;
-	r = request(j, w, request_at(w, psn));
+	if (psn >= way_total(w))
+		return NULL;
+	r = way_request(j, w, way_request_at(w, psn));
 	if (r->r.opcode == WR_RDMA_READ && p->reth.dmalen)
 		n = (p->reth.dmalen + w->t->mtu - 1) / w->t->mtu;
-	for (uint32_t i = 0; i < n && psn + i < total(w); i++)
+	for (uint32_t i = 0; i < n && psn + i < way_total(w); i++)
 		w->came[psn + i] = true;
-	while (w->n_came < total(w) && w->came[w->n_came])
+	while (w->n_came < way_total(w) && w->came[w->n_came])
 		w->n_came++;
+	return gap_request_came(j, w, psn, n, ps);
 }
 
 /* The requests up to PSN 'upto' have their answers; READs and ATOMICs when their responses came. */
@@ -338,7 +251,8 @@ static void note_answers(const struct wire_judge *j, struct way *w, uint32_t upt
 		bool is_all = true;
 
 		for (uint32_t i = w->first[k]; i < w->first[k + 1]; i++)
-			is_all &= !is_answered(request(j, w, k)->r.opcode) || w->came_back[i];
+			is_all &=
+				!way_is_answered(way_request(j, w, k)->r.opcode) || w->came_back[i];
 		if (is_all && !w->answered[k])
 			w->answered[k] = ps;
 	}
@@ -348,8 +262,9 @@ static void note_answers(const struct wire_judge *j, struct way *w, uint32_t upt
 static void note_oldest(const struct wire_judge *j, struct way *w, uint32_t upto)
 {
 	w->acked = upto > w->acked ? upto : w->acked;
-	while (w->una < total(w)) {
-		bool is_response_due = is_answered(request(j, w, request_at(w, w->una))->r.opcode);
+	while (w->una < way_total(w)) {
+		bool is_response_due =
+			way_is_answered(way_request(j, w, way_request_at(w, w->una))->r.opcode);
 
 		if (is_response_due ? !w->came_back[w->una] : w->una >= w->acked)
 			return;
@@ -358,26 +273,27 @@ static void note_oldest(const struct wire_judge *j, struct way *w, uint32_t upto
 	}
 }
 
-static void answer_came(const struct wire_judge *j, struct way *w, const struct wire_packet *p,
-			uint64_t ps)
+static const char *answer_came(const struct wire_judge *j, struct way *w,
+			       const struct wire_packet *p, uint64_t ps)
 {
 	uint32_t psn = (p->bth.psn - w->q->psn) & PSN_MASK;
 	bool is_ack = (p->bth.opcode & 0x1f) == IB_ACKNOWLEDGE;
 	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK, upto;
 
-	if (psn >= total(w))
-		return;
+	if (psn >= way_total(w))
+		return NULL;
 	if (!is_ack)
 		w->came_back[psn] = true;
 	upto = psn + (!is_ack || kind == AETH_ACK);
 	note_answers(j, w, upto, ps);
 	note_oldest(j, w, upto);
 	if (is_ack && kind == AETH_RNR_NAK && psn == w->una) {
-		uint32_t *most = &w->most_rnr[request_at(w, psn)];
+		uint32_t *most = &w->most_rnr[way_request_at(w, psn)];
 
 		w->n_rnr++;
 		*most = w->n_rnr > *most ? w->n_rnr : *most;
 	}
+	return gap_answer_came(j, w, p, psn, ps);
 }
 
 /* ---- all ---- */
@@ -418,26 +334,18 @@ static const char *judge_packet(struct wire_judge *j, const struct tb_run_packet
 		return NULL;
 	if (p.info->is_response) {
 		struct way *w = &j->way[j->way[qp].q->peer];
-		uint32_t psn = (p.bth.psn - w->q->psn) & PSN_MASK;
 
-		if (!k->is_tx) {
-			answer_came(j, w, &p, k->ps);
-			return NULL;
-		}
-		return (p.bth.opcode & 0x1f) == IB_ACKNOWLEDGE ? judge_ack(j, w, &p, psn, k->ps)
-							       : judge_response(j, w, &p, psn);
+		return k->is_tx ? judge_answer(j, w, &p, k->ps) : answer_came(j, w, &p, k->ps);
 	}
-	if (k->is_tx)
-		return judge_request(j, &j->way[qp], &p);
-	request_came(j, &j->way[qp], &p);
-	return NULL;
+	return k->is_tx ? judge_request(j, &j->way[qp], &p, k->ps)
+			: request_came(j, &j->way[qp], &p, k->ps);
 }
 
 /* Completions of RC: not before the answer; a request given up was sent as often as it may be. */
 static const char *judge_ends(const struct wire_judge *j, const struct way *w)
 {
 	for (uint32_t k = 0; k < w->q->n_sends; k++) {
-		const struct ref_wr *r = request(j, w, k);
+		const struct ref_wr *r = way_request(j, w, k);
 		uint32_t most = 0;
 
 		if (w->first[k + 1] == w->first[k] || !r->has_row)
@@ -471,13 +379,15 @@ const char *judge_wire(const struct tb_case *c)
 
 	j.is_selective = r->recovery == RECOVERY_SR;
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
-		open_way(&j, i);
+		way_open(&j, i);
+	gap_open(&j);
 	for (uint32_t i = 0; i < c->run.n_packets && !what; i++)
 		what = judge_packet(&j, &c->run.packets[i]);
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
 		if (!what && c->run.trace->qps[i].type == QP_RC)
 			what = judge_ends(&j, &j.way[i]);
-		close_way(&j.way[i]);
+		what = what ? what : gap_end(&j, &j.way[i], c->run.r.sim.now_ps);
+		way_close(&j.way[i]);
 	}
 	free(j.way);
 	return what;
