@@ -69,6 +69,7 @@ struct rsp_ctx {
 	uint8_t check;    /* enum rsp_check */
 	uint8_t slot;     /* duplicate READ: its slot */
 	bool is_dup;
+	bool was_early;                   /* it came behind a gap */
 	bool is_placed;                   /* its payload was written before its turn */
 	bool is_region;                   /* FLUSH of all that the key opens */
 	bool is_invalidated, has_bad_key; /* SEND with Invalidate: the key is gone; was none */

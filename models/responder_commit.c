@@ -58,7 +58,8 @@ static void end_packet(struct responder *r, struct rsp_ctx *c, struct rsp_commit
 	}
 	e->is_end = true;
 	e->msn = q->msn;
-	e->wants_ack = c->m.ack_req || r->recovery == RECOVERY_SR;
+	/* selective repeat: as far as the gap is filled is told at once */
+	e->wants_ack = c->m.ack_req || c->was_early || q->n_held;
 	if (i->place & OPCODE_LAST && (i->op_class == CLASS_SEND || opcode_has(i, X_IMMDT))) {
 		end_recv(r, c->m.qpi, e);
 		e->cqe.opcode = i->op_class == CLASS_SEND ? send_cqes[opcode_has(i, X_IMMDT)]

@@ -11,8 +11,9 @@
  * When the gap is filled, what waits behind it passes through execution in order, with the payload
  * or, if that was written, without it: MSN, completions and acknowledgements follow as ever.
  *
- * Every packet behind a gap is answered with a selective acknowledgement (recovery.h), every one in
- * order with an ACK. Without a free buffer a packet is dropped.
+ * Every packet behind a gap is answered with a selective acknowledgement (recovery.h); those in
+ * order are as ever, when they ask for it, and all until nothing is kept any more. Without a free
+ * buffer a packet is dropped.
  */
 #include <string.h>
 
@@ -119,6 +120,7 @@ bool rsp_sr_next(struct responder *r, struct rsp_ctx *c)
 			       .next = c->next,
 			       .op = h->op,
 			       .imm = h->imm,
+			       .was_early = true,
 			       .is_placed = h->m.buf == BUF_NONE };
 	h->m.buf = BUF_NONE;
 	release(r, q, h);

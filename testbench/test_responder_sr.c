@@ -156,6 +156,45 @@ static void held_packets_are_released_with_their_qp(void)
 	}
 }
 
+/* Without a gap only those that ask for an ACK get one; from a gap on, all until nothing is kept. */
+static void acks_are_as_asked_for_but_around_a_gap(void)
+{
+	static const struct {
+		uint8_t operation, at;
+		bool is_answered;
+		uint8_t syndrome, upto; /* of the last answer */
+	} script[] = {
+		{ IB_WRITE_FIRST, 0, false, 0, 0 },
+		{ IB_WRITE_MIDDLE, 1, false, 0, 0 },
+		{ IB_WRITE_MIDDLE, 3, true, NAK_SEQUENCE, 2 },
+		{ IB_WRITE_MIDDLE, 5, true, NAK_SEQUENCE, 2 },
+		{ IB_WRITE_MIDDLE, 2, true, AETH_ACK | AETH_NO_CREDITS, 3 },
+		{ IB_WRITE_MIDDLE, 4, true, AETH_ACK | AETH_NO_CREDITS, 5 },
+		{ IB_WRITE_MIDDLE, 6, false, 0, 0 },
+	};
+
+	memset(&s, 0, sizeof(s));
+	tbs_init(&s);
+	tbs_start(&s, (const char *const[]){ sr[0], "responder.credits=off", NULL });
+	for (uint32_t i = 0; i < ARRAY_LEN(script); i++) {
+		uint32_t before = s.n_acks;
+
+		tbs_send(&s, &(struct tbs_pkt){ .operation = script[i].operation,
+						.psn = TBS_PSN + script[i].at,
+						.len = TBS_MTU,
+						.va = TBS_BASE,
+						.rkey = TBS_RKEY,
+						.dma_len = 8 * TBS_MTU });
+		tbs_settle(&s);
+		CU_ASSERT_EQUAL_FATAL(s.n_acks > before, script[i].is_answered);
+		if (!script[i].is_answered)
+			continue;
+		CU_ASSERT_EQUAL(s.acks[s.n_acks - 1].psn, TBS_PSN + script[i].upto);
+		CU_ASSERT_EQUAL(s.acks[s.n_acks - 1].syndrome, script[i].syndrome);
+	}
+	tbs_end(&s);
+}
+
 #define TEST(f) \
 	{ \
 #f, f \
@@ -164,5 +203,6 @@ CU_TestInfo test_responder_sr_tests[] = {
 	TEST(packet_that_is_not_of_the_message_is_not_written),
 	TEST(send_past_its_receive_is_not_written),
 	TEST(held_packets_are_released_with_their_qp),
+	TEST(acks_are_as_asked_for_but_around_a_gap),
 	CU_TEST_INFO_NULL,
 };
