@@ -75,6 +75,12 @@ static const struct field requester_fields[] = {
 	PARAM(T, sr_window, SACK_WINDOW, 8, SACK_MAX_WINDOW, "pkt",
 	      "selective repeat: packets of a QP in flight, at most the responder's",
 	      "documented: IRN, SIGCOMM 2018: bit maps of 128"),
+	PARAM_BOOL(
+		T, sr_ordered, true,
+		"selective repeat: a response that would overtake one to an earlier request in "
+		"the same bytes of memory is not kept",
+		"declared: IBTA vol. 1 10.8.3.3 keeps the order of READs; IRN places all as they "
+		"come"),
 	PARAM(T, bdp_cap, 0, 0, 1u << 22, "pkt",
 	      "packets of a QP in flight: bandwidth-delay product of the longest path; 0 = no cap",
 	      "declared: IRN, SIGCOMM 2018, has one, other NICs none"),
@@ -125,6 +131,7 @@ static const struct field requester_fields[] = {
 	STAT(T, resent_b, "B", "payload in these"),
 	STAT(T, acks, "pkt", "ACKs and NAKs received"),
 	STAT(T, responses, "pkt", "READ and ATOMIC responses accepted"),
+	STAT(T, placed, "pkt", "of these, before one that was lost was there (selective repeat)"),
 	STAT(T, ghosts, "pkt", "packets ignored because their PSN was not in flight"),
 	STAT(T, nak_sequence, "pkt", "NAKs for a PSN sequence error"),
 	STAT(T, nak_rnr, "pkt", "receiver-not-ready NAKs"),
@@ -166,7 +173,7 @@ static void requester_build(struct block *b)
 		r->flight = (uint32_t)min_u64(r->flight, r->sr_window);
 		r->sr_mask = sack_ring(r->sr_window) - 1;
 		for (uint32_t i = 0; i < nic->n_qp; i++)
-			r->qp[i].sacked = block_alloc(b, (r->sr_mask + 1) / 8, 1);
+			r->qp[i].came = block_alloc(b, (r->sr_mask + 1) / 8, 1);
 	}
 	r->write = block_alloc(b, r->writes, sizeof(*r->write));
 	r->atomic_pool = pool_create(b, r->writes, sizeof(uint64_t));
@@ -182,7 +189,7 @@ static void requester_reset(struct block *b)
 		const struct qp_attr *a = &nic->qp[i];
 		struct req_qp *q = &r->qp[i];
 
-		*q = (struct req_qp){ .ring = q->ring, .mask = q->mask, .sacked = q->sacked };
+		*q = (struct req_qp){ .ring = q->ring, .mask = q->mask, .came = q->came };
 		req_begin_life(r, i, a->sq_psn);
 		q->is_error = q->is_silent = a->is_idle;
 		q->is_rtr = a->is_idle && !a->is_closed;
@@ -259,16 +266,11 @@ void req_try_retire(struct requester *r, uint32_t qpi)
 		qp_list_add(&r->retire, qpi);
 }
 
-static bool returns_data(const struct req_wqe *w)
-{
-	return req_op_of(w)->is_answered && req_op_of(w)->kind < JOB_FLUSH;
-}
-
 static void push_cqe(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint8_t syndrome)
 {
 	cqe_req_push(r->cqe, &(struct cqe_req){ .qpi = qpi,
 						.cqi = req_attr(r, qpi)->scq,
-						.byte_cnt = returns_data(w) ? w->w.len : 0,
+						.byte_cnt = req_returns_data(w) ? w->w.len : 0,
 						.op = w->w.op,
 						.wqe_counter = w->w.index,
 						.opcode = syndrome ? CQE_REQ_ERR : CQE_REQ,

@@ -57,7 +57,6 @@ enum req_wait {
 struct req_wqe {
 	struct wqe w;
 	uint32_t first_psn, n_psn; /* valid once issued */
-	uint32_t sge, sge_off;     /* READ, ATOMIC: where the next byte of the response goes */
 	uint32_t n_dma;            /* writes of response data that were not answered */
 	bool is_refetching;        /* it is being read again */
 	bool is_kept;              /* it was, and stays until it is used */
@@ -111,13 +110,13 @@ struct req_qp {
 	uint32_t react_psn;
 	uint64_t react_ps;
 	/* selective repeat: new packets never go back, send_psn == top_psn until something fails */
-	uint8_t *sacked;    /* bit map by PSN: the peer has it, from cum on */
+	uint8_t *came;      /* bit map by PSN from una on; before cum: its response is here; behind:
+			       the peer has it */
 	uint32_t cum;       /* the peer has all before it (una, or past unanswered READs) */
 	uint32_t high;      /* behind the highest PSN that it has */
-	struct req_mark re; /* to be sent again: what is not in 'sacked' of these */
-	struct req_mark
-		ask;       /* READs and ATOMICs of these: their response is lost, or thrown away */
-	bool is_head_lost; /* the packet at una is to be sent again */
+	struct req_mark re; /* to be sent again: what the peer is not known to have of these */
+	struct req_mark ask; /* to be asked for again: what responses are missing of these */
+	bool is_head_lost;   /* the packet at una is to be sent again */
 	/* what it waits for, and since when; until the peer has all before lost_psn, in vain for 'lost_for' */
 	uint8_t wait, lost_for; /* enum req_wait */
 	bool is_repeating;
@@ -141,6 +140,7 @@ struct req_scatter {
 	bool is_busy;
 	uint32_t qpi, pos;
 	uint32_t buf, off, left;
+	uint32_t sge, sge_off; /* where the next byte goes */
 };
 
 /*
@@ -173,7 +173,7 @@ struct requester {
 	uint8_t wqe_sets, wqe_policy; /* sets: logarithm; enum assoc_policy */
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
 	uint64_t rnr_25, react_delay, rto_min, rto_max;
-	bool credits, strict, wqe_cache_sends;
+	bool credits, strict, wqe_cache_sends, sr_ordered;
 	/* ports */
 	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd, *cq_error, *closed;
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
@@ -211,7 +211,7 @@ struct requester {
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, resent_b, acks, responses, ghosts;
 	uint64_t wqe_refetches, wqe_refetched_bb, wqe_evictions, wqe_miss_ps;
-	uint64_t sacks, tx_busy_ps, rx_busy_ps;
+	uint64_t placed, sacks, tx_busy_ps, rx_busy_ps;
 	uint64_t nak_sequence, nak_rnr, nak_fatal, implied_naks, timeouts, bad_responses, errors,
 		flushed;
 	union {
@@ -252,6 +252,9 @@ struct req_op {
 	bool is_local;    /* no packet: the mpt_unit does it */
 };
 const struct req_op *req_op_of(const struct req_wqe *w);
+
+/* READ, ATOMIC: its response brings bytes for its segments. */
+bool req_returns_data(const struct req_wqe *w);
 
 /* ---- requester_wait.c: what QPs wait for ---- */
 
@@ -318,21 +321,36 @@ uint64_t req_scatter(struct requester *r);
 
 void req_take_dma_rsp(struct requester *r);
 
-/* Spend a retry and send again, or fail when none is left. */
-void req_retry(struct requester *r, uint32_t qpi);
+/* Spend a retry, or fail when none is left: false. */
+bool req_spend_retry(struct requester *r, uint32_t qpi);
 
 /* ---- requester_sr.c: selective repeat ---- */
 
 /* The peer has everything before PSN 'to'. */
 void req_sr_received(struct requester *r, uint32_t qpi, uint32_t to);
 
+/*
+ * A response with PSN 'psn', to the WQE at 'pos', can be taken ahead of its turn: there is room for
+ * it, it is new, and where it goes nothing is missing.
+ */
+bool req_sr_may_take(const struct requester *r, struct req_qp *q, uint32_t psn, uint32_t pos);
+
+/* It was taken. */
+void req_sr_answered(struct requester *r, uint32_t qpi, uint32_t psn);
+
+/* Forget the responses from the oldest PSN on that are here, up to 'to'; the first that is not. */
+uint32_t req_sr_pass(const struct requester *r, struct req_qp *q, uint32_t to);
+
 /* Note what a selective acknowledgement names; its PSN is in flight. */
 void req_sr_take_sack(struct requester *r, const struct rx_pkt *m);
 
-/* Send again what is missing below the highest PSN that arrived, each packet once. */
-void req_sr_recover(struct requester *r, uint32_t qpi);
+/*
+ * Send again what is missing below the highest PSN that arrived, and ask again for responses that
+ * others overtook, each once. False if no response is to be asked for.
+ */
+bool req_sr_recover(struct requester *r, uint32_t qpi);
 
-/* The oldest unacknowledged packet is to be sent again; a READ or ATOMIC with all those behind it. */
+/* The oldest unacknowledged packet is to be sent again; if a response, all that are missing. */
 void req_sr_lose_head(struct requester *r, uint32_t qpi);
 
 /* All packets in flight that are not known to have arrived are to be sent again. */
@@ -353,6 +371,9 @@ void req_cache_reset(struct requester *r);
 void req_cache_add(struct requester *r, uint32_t qpi, uint32_t pos);
 void req_cache_sent(struct requester *r, uint32_t qpi, uint32_t pos);
 void req_cache_drop(struct requester *r, uint32_t qpi, uint32_t pos);
+
+/* The message of 'psn' among those that are not answered; false when there is none. */
+bool req_find_message(const struct req_qp *q, uint32_t psn, uint32_t *pos);
 
 /* The WQE at 'pos' is to be sent: false when it is to be read first. */
 bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos);

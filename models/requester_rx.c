@@ -48,6 +48,20 @@ static void progressed(struct requester *r, uint32_t qpi)
 	req_try_retire(r, qpi);
 }
 
+/* What is before PSN 'to' of the oldest WQE is acknowledged or answered. */
+static void move_on(struct requester *r, struct req_qp *q, uint32_t to)
+{
+	const struct req_wqe *w = req_wqe(q, q->acked);
+
+	q->una = to;
+	if (to != psn_add(w->first_psn, w->n_psn))
+		return;
+	q->acked++;
+	q->n_rd_atomic -= req_op_of(w)->is_answered;
+	if (!w->n_dma)
+		oplog_mark(req_oplog(r), w->w.op, OP_ACK, r->b.now_ps);
+}
+
 bool req_acknowledge(struct requester *r, uint32_t qpi, uint32_t to)
 {
 	struct req_qp *q = &r->qp[qpi];
@@ -56,32 +70,30 @@ bool req_acknowledge(struct requester *r, uint32_t qpi, uint32_t to)
 	req_sr_received(r, qpi, to);
 	while (q->una != to) {
 		const struct req_wqe *w = req_wqe(q, q->acked);
-		uint32_t end = psn_add(w->first_psn, w->n_psn);
+		uint32_t upto = psn_min(psn_add(w->first_psn, w->n_psn), to);
 
 		if (req_op_of(w)->is_answered)
+			upto = req_sr_pass(r, q, upto);
+		if (upto == q->una)
 			break;
-		q->una = psn_min(end, to);
-		if (q->una == end) {
-			q->acked++;
-			oplog_mark(req_oplog(r), w->w.op, OP_ACK, r->b.now_ps);
-		}
+		move_on(r, q, upto);
 	}
 	if (q->una != before)
 		progressed(r, qpi);
 	return q->una == to;
 }
 
-void req_retry(struct requester *r, uint32_t qpi)
+bool req_spend_retry(struct requester *r, uint32_t qpi)
 {
 	struct req_qp *q = &r->qp[qpi];
 
 	if (q->retry_left == 0) {
 		req_fail(r, qpi, q->acked, CQE_SYNDROME_RETRY_EXC);
-		return;
+		return false;
 	}
 	q->retry_left--;
 	q->is_retrying = true;
-	req_go_back(r, qpi);
+	return true;
 }
 
 /* A READ or ATOMIC was passed over: its response was lost. Every packet behind says so; the first
@@ -95,10 +107,10 @@ static void implied_nak(struct requester *r, uint32_t qpi)
 		req_react(r, qpi);
 }
 
-static void bad_response(struct requester *r, uint32_t qpi)
+static void bad_response(struct requester *r, uint32_t qpi, uint32_t pos)
 {
 	r->bad_responses++;
-	req_fail(r, qpi, r->qp[qpi].acked, CQE_SYNDROME_BAD_RESP);
+	req_fail(r, qpi, pos, CQE_SYNDROME_BAD_RESP);
 }
 
 static void update_credits(struct requester *r, uint32_t qpi, const struct hdr_aeth *a)
@@ -152,7 +164,7 @@ static void take_nak(struct requester *r, uint32_t qpi, uint32_t psn, uint32_t s
 		r->nak_fatal++;
 		req_fail(r, qpi, q->acked, nak_syndromes[code]);
 	} else {
-		bad_response(r, qpi);
+		bad_response(r, qpi, q->acked);
 	}
 }
 
@@ -178,13 +190,17 @@ static bool is_atomic(const struct req_wqe *w)
 	return w->w.opcode == MLX5_OPCODE_ATOMIC_CS || w->w.opcode == MLX5_OPCODE_ATOMIC_FA;
 }
 
-/* Whether the packet is the next response of WQE 'w', whose PSN it has. */
-static bool is_next_response(const struct requester *r, const struct req_wqe *w,
-			     const struct rx_pkt *m, uint32_t operation)
+/*
+ * Whether the packet is a response that WQE 'w', whose PSN it has, can get. What was asked for in
+ * parts (selective repeat) ends more than once.
+ */
+static bool is_response_of(const struct requester *r, const struct req_wqe *w,
+			   const struct rx_pkt *m, uint32_t operation)
 {
 	const uint64_t mtu = req_attr(r, m->qpi)->mtu;
 	uint32_t at = (m->psn - w->first_psn) & PSN_MASK;
 	bool is_end = at + 1 == w->n_psn || (at + 1) % REQ_READ_PART == 0;
+	bool says_end = (opcode_info[m->opcode].place & OPCODE_LAST) != 0;
 
 	if (is_atomic(w))
 		return operation == IB_ATOMIC_ACK;
@@ -193,7 +209,7 @@ static bool is_next_response(const struct requester *r, const struct req_wqe *w,
 	if (w->w.opcode != MLX5_OPCODE_RDMA_READ)
 		return operation == IB_READ_RSP_ONLY && m->len == 0;
 	return m->len == min_u64(w->w.len - at * mtu, mtu) &&
-	       is_end == ((opcode_info[m->opcode].place & OPCODE_LAST) != 0);
+	       (is_end == says_end || (says_end && r->recovery == RECOVERY_SR));
 }
 
 /* The last write of data for the WQE at 'pos' may have ended, and with it the WQE. */
@@ -222,19 +238,22 @@ static uint32_t atomic_result(struct requester *r, const uint8_t *ack)
 	return buf;
 }
 
-/* Take the response that the QP waits for: its data go to the scatter unit. */
-static void accept_response(struct requester *r, const struct rx_pkt *m, const struct packet *p)
+/* Take a response of the WQE at 'pos': its PSN says where in the message its data go. */
+static void accept_response(struct requester *r, const struct rx_pkt *m, const struct packet *p,
+			    uint32_t pos)
 {
 	struct req_qp *q = &r->qp[m->qpi];
 	struct req_scatter *s = &r->scatter;
-	struct req_wqe *w = req_wqe(q, q->acked);
+	struct req_wqe *w = req_wqe(q, pos);
 
-	*s = (struct req_scatter){ true,
-				   m->qpi,
-				   q->acked,
-				   m->buf,
-				   (uint32_t)offsetof(struct packet, data) + m->payload,
-				   m->len };
+	*s = (struct req_scatter){ .is_busy = true,
+				   .qpi = m->qpi,
+				   .pos = pos,
+				   .buf = m->buf,
+				   .off = (uint32_t)offsetof(struct packet, data) + m->payload,
+				   .left = m->len,
+				   .sge_off = ((m->psn - w->first_psn) & PSN_MASK) *
+					      req_attr(r, m->qpi)->mtu };
 	if (!is_atomic(w)) {
 		buf_ref(r->b.sim, m->buf);
 	} else {
@@ -244,15 +263,12 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 	}
 	q->n_writing += w->n_dma++ == 0;
 	r->responses++;
-	q->una = psn_add(q->una, 1);
-	req_sr_received(r, m->qpi, q->una);
-	if (q->una == psn_add(w->first_psn, w->n_psn)) {
-		q->acked++;
-		q->n_rd_atomic--;
+	if (r->recovery == RECOVERY_SR) {
+		req_sr_answered(r, m->qpi, m->psn);
+	} else {
+		move_on(r, q, psn_add(q->una, 1));
+		progressed(r, m->qpi);
 	}
-	progressed(r, m->qpi);
-	if (r->recovery == RECOVERY_SR && psn_diff(q->cum, q->una) > 0)
-		req_acknowledge(r, m->qpi, q->cum); /* what was acknowledged behind it */
 	if (s->left == 0) {
 		s->is_busy = false;
 		buf_unref(&r->b, s->buf);
@@ -260,31 +276,44 @@ static void accept_response(struct requester *r, const struct rx_pkt *m, const s
 	}
 }
 
+/* The WQE at 'pos' gets a response with PSN m->psn, unless there is no use for it. */
+static void take_response_of(struct requester *r, const struct rx_pkt *m, const struct packet *p,
+			     uint32_t operation, uint32_t pos)
+{
+	struct hdr_aeth a = { .syndrome = AETH_NO_CREDITS };
+
+	if (operation != IB_READ_RSP_MIDDLE)
+		hdr_aeth_decode(&a, p->data + m->xeth);
+	if ((a.syndrome & AETH_KIND_MASK) != AETH_ACK ||
+	    !is_response_of(r, req_wqe(&r->qp[m->qpi], pos), m, operation)) {
+		bad_response(r, m->qpi, pos);
+		return;
+	}
+	if (operation != IB_READ_RSP_MIDDLE)
+		update_credits(r, m->qpi, &a);
+	accept_response(r, m, p, pos);
+}
+
 static void take_response(struct requester *r, const struct rx_pkt *m, const struct packet *p,
 			  uint32_t operation)
 {
 	struct req_qp *q = &r->qp[m->qpi];
-	struct hdr_aeth a = { .syndrome = AETH_NO_CREDITS };
+	bool is_next;
+	uint32_t pos;
 
 	if (!in_flight(q, m->psn)) {
 		r->ghosts++;
 		return;
 	}
-	if (!req_acknowledge(r, m->qpi, m->psn)) {
-		req_sr_received(r, m->qpi, psn_add(m->psn, 1)); /* and it is thrown away */
+	is_next = req_acknowledge(r, m->qpi, m->psn);
+	req_sr_received(r, m->qpi, psn_add(m->psn, 1));
+	if (is_next)
+		take_response_of(r, m, p, operation, q->acked);
+	else if (r->recovery == RECOVERY_SR && req_find_message(q, m->psn, &pos) &&
+		 req_sr_may_take(r, q, m->psn, pos))
+		take_response_of(r, m, p, operation, pos);
+	if (!is_next)
 		implied_nak(r, m->qpi);
-		return;
-	}
-	if (operation != IB_READ_RSP_MIDDLE)
-		hdr_aeth_decode(&a, p->data + m->xeth);
-	if ((a.syndrome & AETH_KIND_MASK) != AETH_ACK ||
-	    !is_next_response(r, req_wqe(q, q->acked), m, operation)) {
-		bad_response(r, m->qpi);
-		return;
-	}
-	if (operation != IB_READ_RSP_MIDDLE)
-		update_credits(r, m->qpi, &a);
-	accept_response(r, m, p);
 }
 
 /* A READ response that is not the first packet of its message. */
@@ -344,19 +373,19 @@ uint64_t req_scatter(struct requester *r)
 		return CYCLE_NEVER;
 	if (!chan_can_push(r->dma_req))
 		return chan_stall(r->dma_req);
-	for (;; w->sge++, w->sge_off = 0) {
-		SIM_CHECK(w->sge < w->w.n_sge, r);
-		seg = wqe_seg_at(segs + w->w.seg_off + w->sge * WQE_SEG);
-		if (w->sge_off < seg.len)
+	for (;; s->sge_off -= seg.len, s->sge++) {
+		SIM_CHECK(s->sge < w->w.n_sge, r);
+		seg = wqe_seg_at(segs + w->w.seg_off + s->sge * WQE_SEG);
+		if (s->sge_off < seg.len)
 			break;
 	}
-	n = (uint32_t)min_u64(s->left, seg.len - w->sge_off);
+	n = (uint32_t)min_u64(s->left, seg.len - s->sge_off);
 	r->free_write = r->write[tag].next_free;
 	r->write[tag] = (struct req_write){ .qpi = s->qpi, .pos = s->pos };
 	w->n_dma++;
 	if (n < s->left)
 		buf_ref(r->b.sim, s->buf);
-	dma_req_push(r->dma_req, &(struct dma_req){ .addr = seg.addr + w->sge_off,
+	dma_req_push(r->dma_req, &(struct dma_req){ .addr = seg.addr + s->sge_off,
 						    .key = seg.lkey,
 						    .len = n,
 						    .buf = s->buf,
@@ -368,7 +397,7 @@ uint64_t req_scatter(struct requester *r)
 						    .cls = DMA_PAYLOAD_WRITE,
 						    .op = OP_NONE });
 	r->dma_cyc = r->b.cycle + 1;
-	w->sge_off += n;
+	s->sge_off += n;
 	s->off += n;
 	s->left -= n;
 	if (s->left)

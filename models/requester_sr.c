@@ -8,43 +8,110 @@
  * 'sr_window' and 'bdp_cap' packets of a QP are in flight.
  *
  * READ and ATOMIC requests are packets like others, but the PSNs of a READ's response count as the
- * request's: only its first can be named. Responses are taken in order, as by go-back-N: behind a
- * lost one all are thrown away until it is there. So one that is missing makes every READ and
- * ATOMIC in flight a hole: all are asked for again at once, the oldest from its missing packet on
- * (restart of the READ, protocol.md section 10), and not again before a response is taken. The peer
- * replays ATOMICs from its resources. IRN's acknowledgement of responses, by which those behind a
- * gap are kept, is not modelled.
+ * request's: only its first can be named. Their responses are kept like packets at the responder,
+ * with the same map: one that overtook others is written to its place, which its PSN tells, and
+ * those it overtook are asked for again at once, by a READ of these PSNs only, or from the peer's
+ * resources of an ATOMIC. So each is taken once, whatever the order; messages end in order. A
+ * response is thrown away when it is further ahead than the map, or when its request writes to bytes
+ * that an earlier one waits for (sr_ordered). IRN also has the responses acknowledged, so
+ * that the peer paces them; here the peer sends a READ's as it is asked.
  */
 #include "models/packet/opcode.h"
 #include "models/packet/packet.h"
 #include "models/requester.h"
+#include "models/verbs/wqe.h"
 
-static bool is_sacked(const struct requester *r, const struct req_qp *q, uint32_t psn)
+/* The map has a place for 'psn', which is not acknowledged. */
+static bool is_near(const struct requester *r, const struct req_qp *q, uint32_t psn)
 {
-	return sack_has(q->sacked, psn & r->sr_mask);
+	return psn_diff(psn, q->una) <= (int32_t)r->sr_mask;
+}
+
+static bool has_come(const struct requester *r, const struct req_qp *q, uint32_t psn)
+{
+	return is_near(r, q, psn) && sack_has(q->came, psn & r->sr_mask);
+}
+
+/* The response with PSN 'psn' is here. */
+static bool is_here(const struct requester *r, const struct req_qp *q, uint32_t psn)
+{
+	return psn_diff(psn, q->cum) < 0 && has_come(r, q, psn);
 }
 
 void req_sr_received(struct requester *r, uint32_t qpi, uint32_t to)
 {
 	struct req_qp *q = &r->qp[qpi];
-	int32_t n = psn_diff(to, q->cum);
 
-	if (r->recovery != RECOVERY_SR || n <= 0)
+	if (r->recovery != RECOVERY_SR || psn_diff(to, q->cum) <= 0)
 		return;
-	for (uint32_t k = 0; k <= r->sr_mask && k < (uint32_t)n; k++)
-		sack_clear(q->sacked, psn_add(q->cum, k) & r->sr_mask);
+	for (uint32_t psn = q->cum; psn != to && is_near(r, q, psn); psn = psn_add(psn, 1))
+		sack_clear(q->came, psn & r->sr_mask);
 	q->cum = to;
 	q->high = psn_max(q->high, to);
 }
 
-void req_sr_recover(struct requester *r, uint32_t qpi)
+static struct wqe_seg segment(const struct requester *r, const struct req_wqe *w, uint32_t i)
+{
+	const uint8_t *wqe = buf_data(r->b.sim, w->w.buf);
+
+	return wqe_seg_at(wqe + w->w.seg_off + i * WQE_SEG);
+}
+
+/* Two WQEs with a common byte in their segments. */
+static bool do_overlap(const struct requester *r, const struct req_wqe *a, const struct req_wqe *b)
+{
+	for (uint32_t i = 0; i < a->w.n_sge; i++) {
+		struct wqe_seg x = segment(r, a, i);
+
+		for (uint32_t k = 0; k < b->w.n_sge; k++) {
+			struct wqe_seg y = segment(r, b, k);
+
+			if (x.addr < y.addr + y.len && y.addr < x.addr + x.len)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Data of the WQE at 'pos' can go to memory before those of all before it. */
+static bool may_overtake(const struct requester *r, const struct req_qp *q, uint32_t pos)
+{
+	const struct req_wqe *w = req_wqe(q, pos);
+
+	for (uint32_t i = q->acked; r->sr_ordered && req_returns_data(w) && i != pos; i++)
+		if (req_returns_data(req_wqe(q, i)) && do_overlap(r, req_wqe(q, i), w))
+			return false;
+	return true;
+}
+
+bool req_sr_may_take(const struct requester *r, struct req_qp *q, uint32_t psn, uint32_t pos)
+{
+	if (!is_near(r, q, psn) || has_come(r, q, psn))
+		return false;
+	if (may_overtake(r, q, pos))
+		return true;
+	q->ask.end = q->top_psn; /* those behind it are not better off: ask now, not one by one */
+	return false;
+}
+
+void req_sr_answered(struct requester *r, uint32_t qpi, uint32_t psn)
 {
 	struct req_qp *q = &r->qp[qpi];
 
-	q->re.end = psn_max(q->re.end, q->high);
-	q->is_rtt_timed = false;
-	req_wait_lost(r, qpi, q->re.end);
-	req_kick(r, qpi);
+	sack_set(q->came, psn & r->sr_mask);
+	r->placed += psn != q->una;
+	req_acknowledge(r, qpi, psn_min(q->cum, q->top_psn));
+}
+
+uint32_t req_sr_pass(const struct requester *r, struct req_qp *q, uint32_t to)
+{
+	uint32_t psn = q->una;
+
+	if (r->recovery != RECOVERY_SR)
+		return psn;
+	for (; psn != to && has_come(r, q, psn); psn = psn_add(psn, 1))
+		sack_clear(q->came, psn & r->sr_mask);
+	return psn;
 }
 
 void req_sr_lose_head(struct requester *r, uint32_t qpi)
@@ -56,7 +123,7 @@ void req_sr_lose_head(struct requester *r, uint32_t qpi)
 		return;
 	}
 	q->is_head_lost = true;
-	sack_clear(q->sacked, q->una & r->sr_mask);
+	sack_clear(q->came, q->una & r->sr_mask);
 }
 
 void req_sr_lose_all(struct requester *r, uint32_t qpi)
@@ -79,10 +146,10 @@ void req_sr_take_sack(struct requester *r, const struct rx_pkt *m)
 	for (uint32_t k = 0; k < bits; k++) {
 		uint32_t psn = psn_add(m->psn, k);
 
-		if (!sack_has(map, k) || psn_diff(psn, q->cum) < 0 ||
-		    psn_diff(psn, q->cum) > (int32_t)r->sr_mask || psn_diff(psn, q->top_psn) >= 0)
+		if (!sack_has(map, k) || psn_diff(psn, q->cum) < 0 || !is_near(r, q, psn) ||
+		    psn_diff(psn, q->top_psn) >= 0)
 			continue;
-		sack_set(q->sacked, psn & r->sr_mask);
+		sack_set(q->came, psn & r->sr_mask);
 		q->high = psn_max(q->high, psn_add(psn, 1));
 	}
 	/* nothing named: the peer had no room for what came behind the gap */
@@ -110,19 +177,58 @@ static const struct req_wqe *marked(const struct req_qp *q, struct req_mark *m)
 	return w;
 }
 
-/* Move the QP's mark to the next READ or ATOMIC to be asked for again. False if there is none. */
-static bool find_unanswered(struct req_qp *q)
+/*
+ * How many responses to 'w', where the mark is, are asked for together. A request that the peer may
+ * not have, or whose responses are all thrown away, goes out whole. Where the map ends, a run waits until it has grown to half of it.
+ */
+static uint32_t missing_len(const struct requester *r, const struct req_qp *q,
+			    const struct req_wqe *w, uint32_t end)
+{
+	uint32_t at = (q->ask.psn - w->first_psn) & PSN_MASK, most = req_read_part(w, at), n = 0;
+
+	if (psn_diff(q->ask.psn, q->cum) >= (int32_t)(at % REQ_READ_PART) ||
+	    !may_overtake(r, q, q->ask.pos))
+		return most;
+	most = (uint32_t)min_u64(most, (uint32_t)psn_diff(end, q->ask.psn));
+	while (n < most && is_near(r, q, psn_add(q->ask.psn, n)) &&
+	       !is_here(r, q, psn_add(q->ask.psn, n)))
+		n++;
+	if (n < most && !is_near(r, q, psn_add(q->ask.psn, n)) && n <= r->sr_mask / 2)
+		return 0;
+	return n;
+}
+
+/*
+ * Move the QP's mark to the next response to be asked for again. Returns how many from there on; 0
+ * if there is none.
+ */
+static uint32_t find_missing(const struct requester *r, struct req_qp *q)
 {
 	uint32_t end = clip(q, &q->ask, q->una);
 
 	while (psn_diff(q->ask.psn, end) < 0) {
 		const struct req_wqe *w = marked(q, &q->ask);
 
-		if (req_op_of(w)->is_answered)
-			return true;
-		q->ask.psn = psn_add(w->first_psn, w->n_psn);
+		if (!req_op_of(w)->is_answered)
+			q->ask.psn = psn_add(w->first_psn, w->n_psn);
+		else if (is_here(r, q, q->ask.psn))
+			q->ask.psn = psn_add(q->ask.psn, 1);
+		else
+			return missing_len(r, q, w, end);
 	}
-	return false;
+	return 0;
+}
+
+bool req_sr_recover(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	q->re.end = psn_max(q->re.end, q->high);
+	q->ask.end = psn_max(q->ask.end, q->cum);
+	q->is_rtt_timed = false;
+	req_wait_lost(r, qpi, q->re.end);
+	req_kick(r, qpi);
+	return find_missing(r, q) != 0;
 }
 
 /* Move the QP's mark to the next packet to be sent again. False if there is none. */
@@ -132,7 +238,7 @@ static bool find_hole(const struct requester *r, struct req_qp *q)
 
 	while (psn_diff(q->re.psn, end) < 0) {
 		const struct req_wqe *w = marked(q, &q->re);
-		bool is_sent = is_sacked(r, q, q->re.psn);
+		bool is_sent = has_come(r, q, q->re.psn);
 
 		if (!req_op_of(w)->is_answered) {
 			if (!is_sent)
@@ -151,7 +257,7 @@ static bool find_hole(const struct requester *r, struct req_qp *q)
 
 bool req_sr_has_hole(const struct requester *r, struct req_qp *q)
 {
-	return (q->is_head_lost && psn_diff(q->una, q->top_psn) < 0) || find_unanswered(q) ||
+	return (q->is_head_lost && psn_diff(q->una, q->top_psn) < 0) || find_missing(r, q) ||
 	       find_hole(r, q);
 }
 
@@ -162,7 +268,7 @@ static uint32_t hole_len(const struct requester *r, const struct req_qp *q, cons
 	uint32_t end = psn_min(q->re.end, q->top_psn), n = 1;
 
 	while (n < r->burst && at + n < w->n_psn && psn_diff(psn_add(q->re.psn, n), end) < 0 &&
-	       !is_sacked(r, q, psn_add(q->re.psn, n)))
+	       !has_come(r, q, psn_add(q->re.psn, n)))
 		n++;
 	return n;
 }
@@ -170,18 +276,20 @@ static uint32_t hole_len(const struct requester *r, const struct req_qp *q, cons
 struct req_run req_sr_hole(const struct requester *r, struct req_qp *q)
 {
 	struct req_mark head = { .psn = q->una, .pos = q->acked }, *m = &q->re;
+	uint32_t n_missing = q->is_head_lost ? 0 : find_missing(r, q), at;
 	const struct req_wqe *w;
 	struct req_run run;
-	uint32_t at;
 
 	if (q->is_head_lost)
 		m = &head;
-	else if (find_unanswered(q))
+	else if (n_missing)
 		m = &q->ask;
 	w = req_wqe(q, m->pos);
 	at = (m->psn - w->first_psn) & PSN_MASK;
 	run = (struct req_run){ .pos = m->pos, .psn = m->psn, .n = 1 };
-	if (req_op_of(w)->is_answered)
+	if (n_missing)
+		run.n = n_missing;
+	else if (req_op_of(w)->is_answered)
 		run.n = req_read_part(w, at);
 	else if (!q->is_head_lost)
 		run.n = hole_len(r, q, w, at);

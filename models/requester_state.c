@@ -32,7 +32,7 @@ void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn)
 	psn &= PSN_MASK;
 	*q = (struct req_qp){ .ring = old.ring,
 			      .mask = old.mask,
-			      .sacked = old.sacked,
+			      .came = old.came,
 			      .head = old.tail, /* positions go on: none is met twice */
 			      .acked = old.tail,
 			      .send = old.tail,
@@ -56,8 +56,8 @@ void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn)
 			      .timer = REQ_NO_TIMER,
 			      .is_unlimited = !r->credits || is_unacked,
 			      .is_unacked = is_unacked };
-	if (q->sacked)
-		memset(q->sacked, 0, (r->sr_mask + 1) / 8);
+	if (q->came)
+		memset(q->came, 0, (r->sr_mask + 1) / 8);
 }
 
 void req_enter_error(struct requester *r, uint32_t qpi)

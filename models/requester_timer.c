@@ -153,7 +153,8 @@ static void expire(struct requester *r, uint32_t qpi)
 		q->backoff++;
 	if (r->recovery == RECOVERY_SR)
 		req_sr_lose_all(r, qpi);
-	req_retry(r, qpi);
+	if (req_spend_retry(r, qpi))
+		req_go_back(r, qpi);
 }
 
 uint64_t req_timer_expire(struct requester *r)
@@ -174,13 +175,13 @@ uint64_t req_timer_expire(struct requester *r)
 
 static void act(struct requester *r, uint32_t qpi)
 {
-	const struct req_qp *q = &r->qp[qpi];
-
 	/* selective repeat spends no retry on a packet; on the response to a READ it does */
-	if (r->recovery == RECOVERY_GBN || (psn_diff(q->cum, q->una) > 0 && !q->is_retrying))
-		req_retry(r, qpi);
-	if (r->recovery == RECOVERY_SR)
-		req_sr_recover(r, qpi);
+	if (r->recovery == RECOVERY_SR) {
+		if (req_sr_recover(r, qpi) && !r->qp[qpi].is_retrying)
+			req_spend_retry(r, qpi);
+	} else if (req_spend_retry(r, qpi)) {
+		req_go_back(r, qpi);
+	}
 }
 
 void req_react(struct requester *r, uint32_t qpi)

@@ -32,6 +32,11 @@ const struct req_op *req_op_of(const struct req_wqe *w)
 	return &ops[w->w.opcode < OPCODES ? w->w.opcode : MLX5_OPCODE_NOP];
 }
 
+bool req_returns_data(const struct req_wqe *w)
+{
+	return req_op_of(w)->is_answered && req_op_of(w)->kind < JOB_FLUSH;
+}
+
 /* Whether a QP that has no turn can have one; if not, what it waits for is counted from now on. */
 static bool can_send(struct requester *r, uint32_t qpi)
 {
@@ -374,16 +379,10 @@ void req_fail(struct requester *r, uint32_t qpi, uint32_t pos, uint8_t syndrome)
 /* The packetizer could not read the payload of the message that holds PSN 'psn'. */
 static void fail_at(struct requester *r, uint32_t qpi, uint32_t psn)
 {
-	const struct req_qp *q = &r->qp[qpi];
+	uint32_t pos;
 
-	for (uint32_t pos = q->acked; pos != q->issued; pos++) {
-		const struct req_wqe *w = req_wqe(q, pos);
-
-		if (((psn - w->first_psn) & PSN_MASK) < w->n_psn) {
-			req_fail(r, qpi, pos, CQE_SYNDROME_LOCAL_PROT);
-			return;
-		}
-	}
+	if (req_find_message(&r->qp[qpi], psn, &pos))
+		req_fail(r, qpi, pos, CQE_SYNDROME_LOCAL_PROT);
 }
 
 void req_take_job_done(struct requester *r)

@@ -204,8 +204,7 @@ bool req_cache_has(struct requester *r, uint32_t qpi, uint32_t pos)
 	return !r->wqe_cache_sends || has(r, qpi, pos, false);
 }
 
-/* The message of 'psn' among those that are not answered; false when there is none. */
-static bool find_message(const struct req_qp *q, uint32_t psn, uint32_t *pos)
+bool req_find_message(const struct req_qp *q, uint32_t psn, uint32_t *pos)
 {
 	for (*pos = q->acked; *pos != q->issued; ++*pos) {
 		const struct req_wqe *w = req_wqe(q, *pos);
@@ -221,7 +220,7 @@ bool req_cache_use_for(struct requester *r, uint32_t qpi, uint32_t psn)
 	const struct req_qp *q = &r->qp[qpi];
 	uint32_t pos;
 
-	if ((!r->wqe_cache && !r->cached.tap) || q->is_error || !find_message(q, psn, &pos))
+	if ((!r->wqe_cache && !r->cached.tap) || q->is_error || !req_find_message(q, psn, &pos))
 		return true;
 	if (!has(r, qpi, pos, true))
 		return false;
@@ -244,7 +243,7 @@ static bool needs_wqe(const struct requester *r, const struct rx_pkt *m, uint32_
 	const struct req_qp *q = &r->qp[m->qpi];
 
 	return (m->opcode & IB_OPERATION_MASK) != IB_ACKNOWLEDGE && !q->is_error &&
-	       find_message(q, m->psn, pos);
+	       req_find_message(q, m->psn, pos);
 }
 
 /* The first packet of the line whose WQE was not looked for can have that now. */

@@ -82,13 +82,19 @@ struct rsp_held {
 	bool is_used;
 };
 
+/* A pass over a response: packets 'start' to before 'stop', 'at' being the next. */
+struct rsp_pass {
+	uint32_t start, at, stop;
+	uint32_t end_b; /* byte of the whole response at which it ends */
+	bool is_here;   /* the state of the resource is in the NIC for it (rsc_cache) */
+};
+
 /* A responder resource: a READ or ATOMIC that can be answered again. */
 struct rsp_slot {
 	uint64_t va, result;
 	uint32_t rkey, len, first_psn, n_psn;
 	uint32_t op;
-	uint32_t start,
-		at;       /* packets: where the current pass over the response began, and stands */
+	struct rsp_pass pass;
 	uint32_t n_jobs;  /* handed over and not reported done */
 	uint32_t n_first; /* of these, such as were pushed before is_handed */
 	uint8_t opcode;
@@ -96,7 +102,6 @@ struct rsp_slot {
 	bool is_active;   /* on the QP's queue of responses */
 	bool is_handed;   /* all of it was handed over at least once */
 	bool is_answered; /* ... and has left */
-	bool is_here;     /* its state is in the NIC (rsc_cache), for the current pass */
 };
 
 struct rsp_qp {
@@ -147,6 +152,8 @@ struct rsp_qp {
 	uint8_t *queue; /* slots to be answered, in order; a ring of n_slot */
 	uint32_t n_slot, next_slot, q_head, q_len;
 	uint32_t jobs_out;
+	struct rsp_pass again; /* selective repeat: over packets of a response that were lost */
+	uint8_t again_slot;
 	/* look-ups not asked for; asked for; answered and not used */
 	uint32_t rsc_wanted, rsc_asked, rsc_granted;
 };
@@ -215,6 +222,22 @@ static inline const struct qp_attr *rsp_attr(const struct responder *r, uint32_t
 static inline struct oplog *rsp_oplog(const struct responder *r)
 {
 	return ((const struct nic *)r->b.env)->oplog;
+}
+/* Lost packets of a response are to be sent again. */
+static inline bool rsp_is_replaying(const struct rsp_qp *q)
+{
+	return q->again.at != q->again.stop;
+}
+/* A response is to be sent, or with the packetizer. */
+static inline bool rsp_is_answering(const struct rsp_qp *q)
+{
+	return q->q_len || q->jobs_out || rsp_is_replaying(q);
+}
+/* The same, of the n-th resource. */
+static inline bool rsp_is_slot_busy(const struct rsp_qp *q, uint32_t n)
+{
+	return q->slot[n].is_active || q->slot[n].n_jobs ||
+	       (rsp_is_replaying(q) && q->again_slot == n);
 }
 static inline struct rsp_ctx *rsp_first_ctx(const struct responder *r, const struct rsp_qp *q)
 {
@@ -298,8 +321,8 @@ bool rsp_ahead_answer(struct responder *r, struct rsp_ctx *c, bool is_ok);
 /* Another response of the QP is to start: its state must be in the NIC. */
 void rsp_want_rsc(struct responder *r, uint32_t qpi);
 
-/* Slot 's', the first of the QP's queue, may go on: takes the look-up that it waits for. */
-bool rsp_has_rsc(struct responder *r, struct rsp_qp *q, struct rsp_slot *s);
+/* Pass 'p', the QP's next, may go on: takes the look-up that it waits for. */
+bool rsp_has_rsc(struct responder *r, struct rsp_qp *q, struct rsp_pass *p);
 
 /* Hand over one look-up. Returns when to run again. */
 uint64_t rsp_ask_rsc(struct responder *r);
@@ -358,6 +381,12 @@ void rsp_sr_hold(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 
 /* If the expected packet is held, put it into 'c', the QP's first context, to be run. */
 bool rsp_sr_next(struct responder *r, struct rsp_ctx *c);
+
+/*
+ * Send the packets of a response again that the duplicate request in 'c' names, before all that is
+ * not sent yet. False if it has to wait until another response is through.
+ */
+bool rsp_sr_replay(struct responder *r, struct rsp_qp *q, const struct rsp_ctx *c);
 
 /* The QP is in error: what it holds is not needed. */
 void rsp_sr_forget(struct responder *r, struct rsp_qp *q);
@@ -443,6 +472,9 @@ uint64_t rsp_send_ack(struct responder *r);
 
 /* Answer 'slot' from its packet 'at' on. */
 void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at);
+
+/* No response of the QP is sent any more but for what the packetizer has. */
+void rsp_stop_answers(struct rsp_qp *q);
 
 /* Hand over one burst of the responses of the QP whose turn it is. Returns when to run again. */
 uint64_t rsp_send_job(struct responder *r);

@@ -182,9 +182,7 @@ void rsp_break(struct responder *r, uint32_t qpi, uint32_t psn, uint8_t syndrome
 	rsp_enter_error(r, qpi);
 	q->is_failed = true;
 	q->recv_syndrome = recv_syndrome;
-	q->q_len = 0;
-	for (uint32_t i = 0; i < q->n_slot; i++)
-		q->slot[i].is_active = false;
+	rsp_stop_answers(q);
 	rsp_ack(r, qpi, psn, q->commit_msn, syndrome, true);
 	rsp_unpark(r, qpi);
 	rsp_try_flush(r, qpi);

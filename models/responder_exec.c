@@ -129,7 +129,7 @@ static uint32_t find_slot(const struct rsp_qp *q, uint32_t psn)
 static bool take_slot(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c, uint32_t n_psn)
 {
 	struct rsp_slot *s = &q->slot[q->next_slot];
-	bool is_busy = s->is_active || s->n_jobs;
+	bool is_busy = rsp_is_slot_busy(q, q->next_slot);
 
 	if (r->enforce_rd_atomic &&
 	    ((is_busy && !s->is_answered) || !rsp_attr(r, c->m.qpi)->dest_rd_atomic)) {
@@ -182,11 +182,24 @@ static bool must_let_read(const struct rsp_qp *q, const struct opcode_info *i)
 {
 	if (i->op_class != CLASS_ATOMIC && i->op_class != CLASS_ATOMIC_WRITE)
 		return false;
-	for (uint32_t n = 0; (q->q_len || q->jobs_out) && n < q->n_slot; n++)
-		if ((q->slot[n].is_active || q->slot[n].n_jobs) &&
-		    opcode_info[q->slot[n].opcode].op_class == CLASS_READ)
+	for (uint32_t n = 0; rsp_is_answering(q) && n < q->n_slot; n++)
+		if (rsp_is_slot_busy(q, n) && opcode_info[q->slot[n].opcode].op_class == CLASS_READ)
 			return true;
 	return false;
+}
+
+/* Answer again what the saved resource and the packet say. */
+static void replay(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c)
+{
+	c->stage = RSP_READY;
+	if (r->recovery == RECOVERY_SR && !rsp_sr_replay(r, q, c)) {
+		q->is_parked = true;
+		return;
+	}
+	if (r->recovery != RECOVERY_SR)
+		rsp_activate(r, c->m.qpi, c->slot, c->at);
+	r->replays++;
+	rsp_ctx_done(r, c);
 }
 
 /*
@@ -216,9 +229,7 @@ void rsp_execute(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		return;
 	}
 	if (c->is_dup) {
-		r->replays++;
-		rsp_activate(r, c->m.qpi, c->slot, c->at);
-		rsp_ctx_done(r, c);
+		replay(r, q, c);
 	} else if (i->op_class == CLASS_READ) {
 		if (!take_slot(r, q, c, psn_count(c->dma_len, rsp_attr(r, c->m.qpi)->mtu)))
 			return;
@@ -266,6 +277,19 @@ static void want_xlate(struct responder *r, struct rsp_ctx *c)
 }
 
 /*
+ * The READ lies within that of slot 's', and ends where that ended; with selective repeat it may end
+ * before.
+ */
+static bool is_within(const struct responder *r, const struct rsp_slot *s, const struct rsp_ctx *c)
+{
+	uint64_t off = c->at * (uint64_t)rsp_attr(r, c->m.qpi)->mtu, end = off + c->dma_len;
+
+	if (c->va != s->va + off)
+		return false;
+	return end == s->len || (r->recovery == RECOVERY_SR && end > off && end < s->len);
+}
+
+/*
  * Never a NAK: executed once already. READ and ATOMIC are answered again from the saved resource;
  * a READ whose key was taken back since is not (protocol.md section 9; as qib does).
  */
@@ -274,7 +298,6 @@ static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 {
 	uint32_t n = find_slot(q, c->m.psn);
 	const struct rsp_slot *s = &q->slot[n];
-	uint64_t mtu = rsp_attr(r, c->m.qpi)->mtu;
 
 	r->duplicates++;
 	if (i->op_class == CLASS_SEND || i->op_class == CLASS_WRITE) {
@@ -290,20 +313,17 @@ static void duplicate(struct responder *r, struct rsp_qp *q, struct rsp_ctx *c,
 		return;
 	}
 	c->at = (c->m.psn - s->first_psn) & PSN_MASK;
+	c->is_dup = true;
+	c->slot = (uint8_t)n;
 	if (i->op_class >= CLASS_ATOMIC) {
-		r->replays++;
-		rsp_activate(r, c->m.qpi, n, 0);
-		rsp_ctx_done(r, c);
-	} else if (c->va != s->va + c->at * mtu || c->dma_len + c->at * mtu != s->len) {
+		replay(r, q, c);
+	} else if (!is_within(r, s, c)) {
 		r->dropped++;
 		rsp_ctx_done(r, c);
+	} else if (c->dma_len) {
+		want_xlate(r, c);
 	} else {
-		c->is_dup = true;
-		c->slot = (uint8_t)n;
-		if (c->dma_len)
-			want_xlate(r, c);
-		else
-			rsp_execute(r, q, c, i);
+		rsp_execute(r, q, c, i);
 	}
 }
 

@@ -16,14 +16,14 @@ void rsp_want_rsc(struct responder *r, uint32_t qpi)
 	qp_list_add(&r->want_rsc, qpi);
 }
 
-bool rsp_has_rsc(struct responder *r, struct rsp_qp *q, struct rsp_slot *s)
+bool rsp_has_rsc(struct responder *r, struct rsp_qp *q, struct rsp_pass *p)
 {
-	if (!r->rsc_cache || s->is_here)
+	if (!r->rsc_cache || p->is_here)
 		return true;
 	if (!q->rsc_granted)
 		return false;
 	q->rsc_granted--;
-	s->is_here = true;
+	p->is_here = true;
 	return true;
 }
 

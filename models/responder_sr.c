@@ -14,6 +14,9 @@
  * Every packet behind a gap is answered with a selective acknowledgement (recovery.h); those in
  * order are as ever, when they ask for it, and all until nothing is kept any more. Without a free
  * buffer a packet is dropped.
+ *
+ * The other way round the requester keeps responses (requester_sr.c) and asks for some packets of a
+ * READ: they go out before all responses that were not sent yet, one such request of a QP at a time.
  */
 #include <string.h>
 
@@ -125,6 +128,25 @@ bool rsp_sr_next(struct responder *r, struct rsp_ctx *c)
 	h->m.buf = BUF_NONE;
 	release(r, q, h);
 	qp_list_add(&r->run, c->m.qpi);
+	return true;
+}
+
+bool rsp_sr_replay(struct responder *r, struct rsp_qp *q, const struct rsp_ctx *c)
+{
+	const struct rsp_slot *s = &q->slot[c->slot];
+	bool is_read = opcode_info[s->opcode].op_class == CLASS_READ;
+	uint32_t end_b = is_read ? c->at * rsp_attr(r, c->m.qpi)->mtu + c->dma_len : s->len;
+	uint32_t stop = is_read ? psn_count(end_b, rsp_attr(r, c->m.qpi)->mtu) : 1;
+
+	if (s->is_active && c->at >= s->pass.at) /* they were not sent yet */
+		return true;
+	if (rsp_is_replaying(q) || (s->is_active && stop > s->pass.at))
+		return false;
+	q->again = (struct rsp_pass){ .start = c->at, .at = c->at, .stop = stop, .end_b = end_b };
+	q->again_slot = c->slot;
+	if (r->rsc_cache)
+		rsp_want_rsc(r, c->m.qpi);
+	qp_list_add(&r->streams, c->m.qpi);
 	return true;
 }
 

@@ -70,9 +70,7 @@ static void begin_close(struct responder *r, uint32_t qpi)
 	struct rsp_qp *q = &r->qp[qpi];
 
 	q->is_error = q->is_failed = q->is_silent = q->is_flushed = true;
-	q->q_len = 0;
-	for (uint32_t i = 0; i < q->n_slot; i++)
-		q->slot[i].is_active = false;
+	rsp_stop_answers(q);
 	rsp_sr_forget(r, q);
 	rsp_unpark(r, qpi);
 	qp_list_add(&r->closing, qpi);

@@ -29,7 +29,7 @@ static void consider_ack(struct responder *r, uint32_t qpi)
 {
 	struct rsp_qp *q = &r->qp[qpi];
 
-	if (!q->is_ack_due || q->q_len || q->jobs_out)
+	if (!q->is_ack_due || rsp_is_answering(q))
 		return;
 	if (q->is_ack_now) {
 		qp_list_add(&r->acks, qpi);
@@ -184,10 +184,12 @@ void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at)
 	struct rsp_qp *q = &r->qp[qpi];
 	struct rsp_slot *s = &q->slot[slot];
 
-	s->start = s->at = at;
+	s->pass.start = s->pass.at = at;
+	s->pass.stop = s->n_psn;
+	s->pass.end_b = s->len;
 	if (!s->is_active) {
 		s->is_active = true;
-		s->is_here = false;
+		s->pass.is_here = false;
 		if (r->rsc_cache)
 			rsp_want_rsc(r, qpi);
 		q->queue[(q->q_head + q->q_len) % q->n_slot] = (uint8_t)slot;
@@ -196,49 +198,87 @@ void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at)
 	qp_list_add(&r->streams, qpi);
 }
 
-/* The next 'n' packets of slot 's'. */
-static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t n)
+void rsp_stop_answers(struct rsp_qp *q)
+{
+	q->q_len = 0;
+	q->again.at = q->again.stop;
+	for (uint32_t i = 0; i < q->n_slot; i++)
+		q->slot[i].is_active = false;
+}
+
+/* The next 'n' packets of a pass over the response of 'slot'. */
+static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, const struct rsp_pass *pass,
+		     uint32_t n)
 {
 	struct rsp_qp *q = &r->qp[qpi];
 	struct rsp_slot *s = &q->slot[slot];
 	const uint64_t mtu = rsp_attr(r, qpi)->mtu;
-	uint64_t off = s->at * mtu;
-	uint32_t psn = psn_add(s->first_psn, s->at);
+	uint64_t off = pass->at * mtu;
+	uint32_t psn = psn_add(s->first_psn, pass->at);
 	uint8_t op_class = opcode_info[s->opcode].op_class;
 	bool is_read = op_class == CLASS_READ;
 
-	tx_job_push(
-		r->job,
-		&(struct tx_job){ .raddr = s->va + off,
-				  .swap_add = s->result,
-				  .qpi = qpi,
-				  .rkey = s->rkey,
-				  .dma_len = s->len,
-				  .len = is_read ? (uint32_t)min_u64(s->len - off, n * mtu) : 0,
-				  .psn = psn,
-				  .msn = q->commit_msn,
-				  .buf = BUF_NONE,
-				  .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1),
-				  .op = s->op,
-				  .kind = op_class == CLASS_ATOMIC ? JOB_ATOMIC_ACK : JOB_READ_RSP,
-				  .syndrome = rsp_ack_syndrome(r, qpi),
-				  .is_first = s->at == s->start,
-				  .is_last = s->at + n == s->n_psn,
-				  .is_retry = s->is_answered || s->start });
+	tx_job_push(r->job,
+		    &(struct tx_job){
+			    .raddr = s->va + off,
+			    .swap_add = s->result,
+			    .qpi = qpi,
+			    .rkey = s->rkey,
+			    .dma_len = s->len,
+			    .len = is_read ? (uint32_t)min_u64(pass->end_b - off, n * mtu) : 0,
+			    .psn = psn,
+			    .msn = q->commit_msn,
+			    .buf = BUF_NONE,
+			    .tag = slot << TAG_SLOT_SHIFT | psn_add(psn, n - 1),
+			    .op = s->op,
+			    .kind = op_class == CLASS_ATOMIC ? JOB_ATOMIC_ACK : JOB_READ_RSP,
+			    .syndrome = rsp_ack_syndrome(r, qpi),
+			    .is_first = pass->at == pass->start,
+			    .is_last = pass->at + n == pass->stop,
+			    .is_retry = s->is_answered || pass->start || pass == &q->again });
 	s->n_jobs++;
 	s->n_first += !s->is_handed;
 	q->jobs_out++;
 }
 
-/* The QP's first response may go on, or start. */
+/* What of the QP goes on, or starts: packets that were lost, or the response to its next request. */
+static struct rsp_pass *next_pass(struct rsp_qp *q, uint32_t *slot)
+{
+	if (rsp_is_replaying(q)) {
+		*slot = q->again_slot;
+		return &q->again;
+	}
+	*slot = q->queue[q->q_head];
+	return q->q_len ? &q->slot[*slot].pass : NULL;
+}
+
 static bool can_stream(struct responder *r, struct rsp_qp *q)
 {
-	return q->q_len && rsp_has_rsc(r, q, &q->slot[q->queue[q->q_head]]);
+	uint32_t slot;
+	struct rsp_pass *pass = next_pass(q, &slot);
+
+	return pass && rsp_has_rsc(r, q, pass);
+}
+
+/* All of the pass was handed over. */
+static void end_pass(struct responder *r, uint32_t qpi, struct rsp_slot *s,
+		     const struct rsp_pass *pass)
+{
+	struct rsp_qp *q = &r->qp[qpi];
+
+	if (pass == &q->again) {
+		rsp_unpark(r, qpi); /* another may wait to be repeated */
+		return;
+	}
+	s->is_active = false;
+	s->is_handed = true;
+	q->q_head = q->q_head + 1 == q->n_slot ? 0 : q->q_head + 1;
+	q->q_len--;
 }
 
 uint64_t rsp_send_job(struct responder *r)
 {
-	struct rsp_slot *s;
+	struct rsp_pass *pass;
 	struct rsp_qp *q;
 	uint32_t qpi, slot, n;
 
@@ -250,18 +290,13 @@ uint64_t rsp_send_job(struct responder *r)
 		return chan_stall(r->job);
 	qpi = qp_list_take(&r->streams);
 	q = &r->qp[qpi];
-	slot = q->queue[q->q_head];
-	s = &q->slot[slot];
-	n = (uint32_t)min_u64(s->n_psn - s->at, r->burst);
-	push_job(r, qpi, slot, n);
-	s->at += n;
-	if (s->at == s->n_psn) {
-		s->is_active = false;
-		s->is_handed = true;
-		q->q_head = q->q_head + 1 == q->n_slot ? 0 : q->q_head + 1;
-		q->q_len--;
-	}
-	if (q->q_len)
+	pass = next_pass(q, &slot);
+	n = (uint32_t)min_u64(pass->stop - pass->at, r->burst);
+	push_job(r, qpi, slot, pass, n);
+	pass->at += n;
+	if (pass->at == pass->stop)
+		end_pass(r, qpi, &q->slot[slot], pass);
+	if (next_pass(q, &slot))
 		qp_list_add(&r->streams, qpi);
 	return r->streams.n ? r->b.cycle + 1 : CYCLE_NEVER;
 }

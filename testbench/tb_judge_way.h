@@ -32,6 +32,7 @@ struct way {
 	uint32_t *most_rnr;     /* by request: RNR NAKs in a row that came for it */
 	uint32_t *n_sent;       /* by PSN: how often */
 	bool *came, *came_back; /* by PSN: the request was received; its response was */
+	bool *is_end;           /* by PSN: what a READ request asked for ends there */
 	uint32_t n_new;         /* PSNs that were sent or asked for */
 	uint32_t acked;         /* PSNs that an ACK, or a response behind them, acknowledged */
 	uint32_t una, n_tries;  /* the oldest without an answer, and how often it was sent since */

@@ -116,6 +116,7 @@ static const char *judge_request(struct wire_judge *j, struct way *w, const stru
 		return bad(w, p, "PSNs", n_psn, n - at);
 	for (uint32_t i = 0; i < n_psn; i++)
 		w->n_sent[psn + i]++;
+	w->is_end[psn + n_psn - 1] = true;
 	w->n_tries += psn <= w->una && w->una < psn + n_psn;
 	/*
 	 * the first, one more while the answer to those before is not looked at yet, and those made for
@@ -192,7 +193,7 @@ static const char *judge_response(const struct wire_judge *j, struct way *w,
 		 operation = p->bth.opcode & 0x1f;
 	const struct ref_wr *r = way_request(j, w, k);
 	uint32_t at = psn - w->first[k], left = r->len - at * w->t->mtu;
-	bool is_read = r->r.opcode == WR_RDMA_READ, is_last = psn + 1 == w->first[k + 1];
+	bool is_read = r->r.opcode == WR_RDMA_READ, is_last = (p->info->place & OPCODE_LAST) != 0;
 
 	if (psn >= w->n_came || !way_is_answered(r->r.opcode))
 		return bad(w, p, "packets answered", psn + 1, w->n_came);
@@ -203,7 +204,7 @@ static const char *judge_response(const struct wire_judge *j, struct way *w,
 			return bad(w, p, "value", p->original.original, w->original[k]);
 		w->original[k] = p->original.original;
 		w->has_original[k] = true;
-	} else if (is_last ? !(p->info->place & OPCODE_LAST) : p->info->place & OPCODE_LAST) {
+	} else if (is_last ? !w->is_end[psn] : psn + 1 == w->first[k + 1]) {
 		return bad(w, p, "opcode", p->bth.opcode, IB_READ_RSP_LAST);
 	} else if (p->len != (!is_read ? 0 : left > w->t->mtu ? w->t->mtu : left)) {
 		return bad(w, p, "bytes", p->len, left);
@@ -285,8 +286,9 @@ static const char *answer_came(const struct wire_judge *j, struct way *w,
 	if (!is_ack)
 		w->came_back[psn] = true;
 	upto = psn + (!is_ack || kind == AETH_ACK);
-	note_answers(j, w, upto, ps);
 	note_oldest(j, w, upto);
+	/* what came ahead of a response that was lost is kept */
+	note_answers(j, w, j->is_selective ? w->acked : upto, ps);
 	if (is_ack && kind == AETH_RNR_NAK && psn == w->una) {
 		uint32_t *most = &w->most_rnr[way_request_at(w, psn)];
 

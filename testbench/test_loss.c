@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_loss.c - goodput of RC WRITE over a wire that loses packets: go-back-N by its formula,
- * selective repeat above it (the curve itself: tools/loss-curve.sh); and what a lost response to a
- * READ or ATOMIC costs
+ * test_loss.c - goodput of RC over a wire that loses packets: go-back-N of WRITEs by its formula,
+ * selective repeat above it, of SENDs and READs too (the curve itself: tools/loss-curve.sh); and what
+ * a lost response to a READ or ATOMIC costs
  */
 #include <CUnit/CUnit.h>
 #include <math.h>
@@ -26,7 +26,8 @@ static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=s
 struct result {
 	double goodput; /* bits a ns */
 	uint64_t gaps, resent, timeouts, dropped;
-	double repair_ns; /* from the first transmission of packet LOST to its second */
+	uint64_t lost, sent_back; /* frames that the wire lost; that h1 sent */
+	double repair_ns;         /* from the first transmission of packet LOST to its second */
 };
 
 /* The n-th data packet that h0 sent, and the next with its PSN. */
@@ -75,6 +76,8 @@ static struct result run(const char *trace, double loss, const char *const *sets
 			     .resent = tb_run_stat(&t, "nic0.requester.resent_packets"),
 			     .timeouts = tb_run_stat(&t, "nic0.requester.timeouts"),
 			     .dropped = tb_run_stat(&t, "nic1.responder.dropped"),
+			     .lost = tb_run_stat(&t, "link0.lost"),
+			     .sent_back = tb_run_stat(&t, "nic1.mac.tx_frames"),
 			     .repair_ns = keep ? repair_ns(&t) : 0 };
 	tb_watch_release(&w);
 	tb_run_close(&t);
@@ -159,6 +162,69 @@ static void selective_repeat_sends_only_what_was_lost(void)
 	/* what a timeout sends again beside it may not be more */
 	CU_ASSERT(lossy.resent < 2 * 20480 / 100);
 	CU_ASSERT_EQUAL(lossy.dropped, 0);
+}
+
+#define N_LONG 80u /* messages of a bulk transfer, of so many packets each */
+#define LONG_PKT 64u
+
+/* As a file. The timer is longer than what READs wait for those before them. */
+static const char *write_bulk(const char *op)
+{
+	bool is_send = strcmp(op, "SEND") == 0;
+	static char path[300];
+	char text[900];
+	int n = snprintf(
+		text, sizeof(text),
+		"rnicsim-trace 1\nhost h0\nhost h1\n"
+		"mr h0 src va=0x10000000 len=8MiB access=lw page=2MiB\n"
+		"mr h1 dst va=0x20000000 len=8MiB access=lw,rw,rr page=2MiB\n"
+		"qp h0 q0 type=RC peer=h1.q0 mtu=1024 timeout=4\n"
+		"qp h1 q0 type=RC peer=h0.q0 mtu=1024 rq=128\n"
+		"%s"
+		"post h0.q0 id=1 op=%s repeat=%u window=16 sge=src:0:64KiB stride=64KiB%s\n",
+		is_send ? "recv h1.q0 id=2 sge=dst:0:64KiB repeat=80\n" : "", op, N_LONG,
+		is_send ? "" : " remote=dst:0 rstride=64KiB");
+
+	CU_ASSERT_FATAL(n > 0 && (size_t)n < sizeof(text));
+	snprintf(path, sizeof(path), "%s", tb_write("bulk.trace", text, (size_t)n));
+	return path;
+}
+
+static void selective_repeat_is_no_slower_than_go_back_n(void)
+{
+	static const char *const ops[] = { "RDMA_WRITE", "SEND", "RDMA_READ" };
+	static const double loss[] = { 0, 0.0001, 0.001, 0.01, 0.1 };
+
+	for (size_t k = 0; k < ARRAY_LEN(ops); k++) {
+		const char *trace = write_bulk(ops[k]);
+
+		for (size_t i = 0; i < ARRAY_LEN(loss); i++) {
+			double goodput = run(trace, loss[i], NULL, false).goodput;
+
+			CU_ASSERT(run(trace, loss[i], sr, false).goodput >= 0.995 * goodput);
+		}
+	}
+}
+
+/* Of READs that lose 1 packet in 100: most of the goodput is left, and few bytes come twice. */
+static bool reads_lose_little(const char *trace, const char *const *sets)
+{
+	double clean = run(trace, 0, sets, false).goodput;
+	struct result lossy = run(trace, 0.01, sets, false);
+
+	return lossy.goodput > 0.7 * clean && lossy.sent_back < N_LONG * LONG_PKT + 2 * lossy.lost;
+}
+
+static void selective_repeat_of_reads_brings_only_what_was_lost(void)
+{
+	static const char *const few[] = { "requester.recovery=sr", "responder.recovery=sr",
+					   "requester.sr_window=8", "responder.sr_window=8", NULL };
+	const char *trace = write_bulk("RDMA_READ");
+
+	CU_ASSERT(reads_lose_little(trace, sr));
+	/* what keeps nothing, or next to nothing, is noticed */
+	CU_ASSERT_FALSE(reads_lose_little(trace, NULL));
+	CU_ASSERT_FALSE(reads_lose_little(trace, few));
 }
 
 /* Requests of one QP, and frames that the wire loses. */
@@ -292,6 +358,10 @@ CU_TestInfo test_loss_tests[] = {
 	{ "go-back-N: delays add to the cost of a loss",
 	  go_back_n_delays_add_to_the_cost_of_a_loss },
 	{ "selective repeat sends only what was lost", selective_repeat_sends_only_what_was_lost },
+	{ "selective repeat is no slower than go-back-N",
+	  selective_repeat_is_no_slower_than_go_back_n },
+	{ "selective repeat of READs brings only what was lost",
+	  selective_repeat_of_reads_brings_only_what_was_lost },
 	{ "selective repeat of a lost response waits for no timer",
 	  selective_repeat_of_a_lost_response_waits_for_no_timer },
 	{ "selective repeat of lost atomics needs no more timeouts than go-back-N",

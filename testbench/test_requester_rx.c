@@ -243,61 +243,6 @@ static void requester_ack_past_a_read_is_an_implied_nak(void)
 	tbr_end(&e);
 }
 
-/* The PSNs that go out from the i-th job on, and no more. */
-static void expect_psns(uint32_t i, const uint32_t *psn, uint32_t n)
-{
-	CU_ASSERT_EQUAL_FATAL(e.job->n_received, i + n);
-	for (uint32_t k = 0; k < n; k++)
-		CU_ASSERT_EQUAL(tbr_job(&e, i + k)->psn, psn[k]);
-}
-
-/* What answers READ 102 to 104 and ATOMIC 105. */
-static void answer_the_later(void)
-{
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_FIRST, 102, TBR_MTU, ACK_31);
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_MIDDLE, 103, TBR_MTU, 0);
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_LAST, 104, TBR_MTU, ACK_31);
-	tbr_atomic_rsp(&e, 0, 0, 105, 7);
-}
-
-/*
- * Behind a lost response all are thrown away: every READ and ATOMIC is asked for again at once, and once; a WRITE
- * between them is not sent again, as its acknowledgement counts.
- */
-static void requester_selective_repeat_asks_for_all_behind_a_lost_response(void)
-{
-	static const uint32_t again[] = { 100, 102, 105 }, rest[] = { 103, 105 };
-
-	tbr_init(&e);
-	tbr_start(&e, (const char *const[]){ "requester.recovery=sr", NULL });
-	tbr_post(&e, 0, MLX5_OPCODE_RDMA_READ, 8, 0);
-	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8, 8);
-	tbr_post(&e, 0, MLX5_OPCODE_RDMA_READ, 3 * TBR_MTU, 16);
-	tbr_post(&e, 0, MLX5_OPCODE_ATOMIC_FA, 8, 4 * TBR_MTU);
-	tbr_settle(&e);
-	CU_ASSERT_EQUAL(e.job->n_received, 4);
-	answer_the_later();
-	tbr_settle(&e);
-	expect_psns(4, again, ARRAY_LEN(again));
-	CU_ASSERT_EQUAL(e.cqe->n_received, 0);
-	/* the second answers: one is lost again, which is another loss */
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_ONLY, 100, 8, ACK_31);
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_FIRST, 102, TBR_MTU, ACK_31);
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_LAST, 104, TBR_MTU, ACK_31);
-	tbr_atomic_rsp(&e, 0, 0, 105, 7);
-	tbr_settle(&e);
-	CU_ASSERT_EQUAL(e.cqe->n_received, 2);
-	expect_psns(7, rest, ARRAY_LEN(rest));
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_FIRST, 103, TBR_MTU, ACK_31);
-	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_LAST, 104, TBR_MTU, ACK_31);
-	tbr_atomic_rsp(&e, 0, 0, 105, 7);
-	tbr_settle(&e);
-	CU_ASSERT_EQUAL(e.cqe->n_received, 4);
-	CU_ASSERT_EQUAL(e.job->n_received, 9);
-	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 0);
-	tbr_end(&e);
-}
-
 static void requester_ghosts_change_nothing(void)
 {
 	start_with(14, 7, 7);
@@ -409,8 +354,6 @@ CU_TestInfo test_requester_rx_tests[] = {
 	{ "fatal NAKs flush the rest", requester_fatal_naks_flush_the_rest },
 	{ "implied NAK restarts a READ", requester_implied_nak_restarts_read },
 	{ "ACK past a READ is an implied NAK", requester_ack_past_a_read_is_an_implied_nak },
-	{ "selective repeat asks for all behind a lost response",
-	  requester_selective_repeat_asks_for_all_behind_a_lost_response },
 	{ "ghosts change nothing", requester_ghosts_change_nothing },
 	{ "bad responses end the QP", requester_bad_responses_end_the_qp },
 	{ "requester follows the responder into Error",

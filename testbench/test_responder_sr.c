@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_responder_sr.c - selective repeat at the responder: what stands behind a gap and does not
- * belong there is not written to memory, and buffers of what is held come back
+ * belong there is not written to memory, and buffers of what is held come back; and packets of a
+ * response that the requester asks for again
  */
 #include <CUnit/CUnit.h>
 #include <string.h>
@@ -195,6 +196,139 @@ static void acks_are_as_asked_for_but_around_a_gap(void)
 	tbs_end(&s);
 }
 
+/* A READ request for 'n' packets from that with number 'at' on, from packet 'from' of the memory on. */
+static void ask(uint64_t cyc, uint32_t at, uint32_t from, uint32_t n)
+{
+	tbs_send(&s, &(struct tbs_pkt){ .operation = IB_READ_REQUEST,
+					.at = cyc,
+					.psn = psn_add(TBS_PSN, at),
+					.va = TBS_BASE + from * TBS_MTU,
+					.rkey = TBS_RKEY,
+					.dma_len = n * TBS_MTU });
+}
+
+/* The jobs from the i-th on that answer again, together: packets 'at' to before at + n. */
+static void expect_again(uint32_t i, uint32_t at, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		const struct tx_job *j = tbs_job(&s, i + k);
+
+		CU_ASSERT_EQUAL(j->psn, psn_add(TBS_PSN, at + k));
+		CU_ASSERT_EQUAL(j->raddr, TBS_BASE + (at + k) * TBS_MTU);
+		CU_ASSERT_EQUAL(j->len, TBS_MTU);
+		CU_ASSERT_EQUAL(j->is_first, k == 0);
+		CU_ASSERT_EQUAL(j->is_last, k + 1 == n);
+		CU_ASSERT(j->is_retry);
+	}
+}
+
+static void start_single(const char *recovery)
+{
+	memset(&s, 0, sizeof(s));
+	tbs_init(&s);
+	tbs_start(&s, (const char *const[]){ recovery, "responder.burst=1", NULL });
+}
+
+/* While a long response goes out, two parts of one before it are asked for: they go first, in turn. */
+static void parts_of_a_response_go_before_what_is_new(void)
+{
+	uint32_t i = 8, n_new;
+
+	start_single(sr[0]);
+	ask(0, 0, 0, 8);
+	ask(0, 8, 8, 200);
+	ask(100, 1, 1, 2);
+	ask(100, 5, 5, 1);
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL_FATAL(s.job->n_received, 8 + 200 + 3);
+	while (tbs_job(&s, i)->psn == TBS_PSN + i)
+		i++;
+	n_new = i;
+	CU_ASSERT(n_new > 8 && n_new < 208);
+	expect_again(i, 1, 2);
+	for (i += 2; tbs_job(&s, i)->psn == TBS_PSN + n_new; i++)
+		n_new++;
+	expect_again(i, 5, 1);
+	for (i++; i < s.job->n_received; i++, n_new++) {
+		CU_ASSERT_EQUAL(tbs_job(&s, i)->psn, TBS_PSN + n_new);
+		CU_ASSERT_FALSE(tbs_job(&s, i)->is_first);
+	}
+	CU_ASSERT(tbs_job(&s, i - 1)->is_last);
+	tbs_end(&s);
+}
+
+/* Of a response that still goes out: what was sent is sent again, what was not goes once. */
+static void parts_that_were_not_sent_are_not_sent_twice(void)
+{
+	uint32_t n_sent[200] = { 0 };
+
+	start_single(sr[0]);
+	ask(0, 0, 0, 200);
+	ask(100, 150, 150, 20); /* ahead of where it stands */
+	ask(101, 2, 2, 3);      /* behind */
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL_FATAL(s.job->n_received, 203);
+	for (uint32_t i = 0; i < s.job->n_received; i++)
+		n_sent[tbs_job(&s, i)->psn - TBS_PSN]++;
+	for (uint32_t at = 0; at < 200; at++)
+		CU_ASSERT_EQUAL(n_sent[at], 1 + (at >= 2 && at < 5));
+	ask(0, 0, 0, 200); /* all of it, once it is out */
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(s.job->n_received, 403);
+	tbs_end(&s);
+}
+
+/* Only within the READ that was executed; go-back-N knows no part that ends before its end. */
+static void parts_that_were_not_read_are_dropped(void)
+{
+	start_single(sr[0]);
+	ask(0, 0, 0, 8);
+	tbs_settle(&s);
+	ask(0, 4, 4, 5); /* past its end */
+	ask(0, 4, 3, 1); /* not at its place */
+	ask(0, 4, 4, 0);
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(s.job->n_received, 8);
+	CU_ASSERT_EQUAL(tb_stat(&s.t, "dropped"), 3);
+	ask(0, 4, 4, 2);
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL_FATAL(s.job->n_received, 10);
+	expect_again(8, 4, 2);
+	tbs_end(&s);
+	start_single("responder.recovery=gbn");
+	ask(0, 0, 0, 8);
+	ask(0, 4, 4, 2);
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(s.job->n_received, 8);
+	CU_ASSERT_EQUAL(tb_stat(&s.t, "dropped"), 1);
+	tbs_end(&s);
+}
+
+/* However often its answer is asked for, an ATOMIC is executed once. */
+static void atomic_is_answered_again_from_its_resource(void)
+{
+	struct tbs_pkt add = { .operation = IB_FETCH_ADD,
+			       .psn = TBS_PSN,
+			       .va = TBS_BASE,
+			       .rkey = TBS_RKEY,
+			       .swap_add = 3 };
+
+	start_single(sr[0]);
+	s.mem[0] = 5;
+	for (uint32_t i = 0; i < 7; i++) { /* the first three times, then four others */
+		add.psn = TBS_PSN + (i < 3 ? 0 : i - 2);
+		tbs_send(&s, &add);
+		tbs_settle(&s);
+	}
+	CU_ASSERT_EQUAL(s.mem[0], 5 + 5 * 3);
+	CU_ASSERT_EQUAL_FATAL(s.job->n_received, 7);
+	for (uint32_t i = 0; i < 7; i++) {
+		CU_ASSERT_EQUAL(tbs_job(&s, i)->psn, TBS_PSN + (i < 3 ? 0 : i - 2));
+		CU_ASSERT_EQUAL(tbs_job(&s, i)->swap_add, 5 + 3 * (i < 3 ? 0 : i - 2));
+	}
+	tbs_end(&s);
+}
+
 #define TEST(f) \
 	{ \
 #f, f \
@@ -204,5 +338,9 @@ CU_TestInfo test_responder_sr_tests[] = {
 	TEST(send_past_its_receive_is_not_written),
 	TEST(held_packets_are_released_with_their_qp),
 	TEST(acks_are_as_asked_for_but_around_a_gap),
+	TEST(parts_of_a_response_go_before_what_is_new),
+	TEST(parts_that_were_not_sent_are_not_sent_twice),
+	TEST(parts_that_were_not_read_are_dropped),
+	TEST(atomic_is_answered_again_from_its_resource),
 	CU_TEST_INFO_NULL,
 };
