@@ -89,6 +89,14 @@ endef
 $(eval $(call variant,opt,$(OPT)))
 $(eval $(call variant,san,$(SAN)))
 
+# ---- device presets, line by line, in the program ----
+$(BUILD)/profiles/profiles.inc: $(sort $(wildcard models/profiles/*.ini))
+	@mkdir -p $(@D)
+	$(Q)for f in $^; do n=$${f##*/}; sed 's/[\\"]/\\&/g; s/.*/{ "'$${n%.ini}'", "&\\n" },/' $$f; done > $@.new && mv $@.new $@
+PROFILE_OBJ := $(foreach k,opt$(KIND) san$(KIND) fuzz,$(BUILD)/$(k)/models/run/profile.o) $(BUILD)/lint/models/run/profile
+$(PROFILE_OBJ): $(BUILD)/profiles/profiles.inc
+$(PROFILE_OBJ): CPPFLAGS += -I$(BUILD)/profiles
+
 $(BUILD)/fst/%.o: $(FST_DIR)/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$(<F))

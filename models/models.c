@@ -68,11 +68,39 @@ static const struct command trace_command = {
 static const struct command perf_command = {
 	.name = "perf",
 	.usage =
-		"{write,read,send,atomic}_{lat,bw} [-s SIZE | -a] [-n ITERS] [-q QPS] [-t DEPTH] [-I INLINE] "
+		"{write,read,send,atomic}_{lat,bw} [-s SIZE | -a] [-n ITERS] [-q QPS] [-t DEPTH] [-r DEPTH] [-I INLINE] "
 		"[-m MTU] [-Q CQ-MOD] [-l LIST] [-o OUTS] [-b] [-c RC|UC|UD] [-u TIMEOUT] [-A ATOMIC] "
-		"[-H] [-U] [--report_gbits] [--use_hugepages] [--drop N] [--nic PROFILE] [--set block.key=value]... [--seed N] "
-		"[--out DIR]",
+		"[-H] [-U] [--report_gbits] [--use_hugepages] [--threads N] [--sges N] [--region SIZE --stride SIZE] "
+		"[--drop N] [--nic PROFILE] [--set block.key=value]... [--seed N] [--out DIR]",
 	.doc = "perftest's benchmarks (ib_write_lat, ib_write_bw, ...) on two simulated hosts",
+	.more = "\n"
+		"  perftest's, of all tests where nothing else is said:\n"
+		"  -s --size             bytes of a message (not atomic)\n"
+		"  -a --all              sizes 2 to 2^23 one after the other (not atomic)\n"
+		"  -n --iters            messages of a QP\n"
+		"  -q --qp               QPs (bw)\n"
+		"  -t --tx-depth         requests of a QP in flight (bw)\n"
+		"  -r --rx-depth         receives kept posted (moves SEND only)\n"
+		"  -I --inline_size      messages up to this size are inline (write, send)\n"
+		"  -m --mtu              256 to 4096\n"
+		"  -Q --cq-mod           one completion for so many requests (bw)\n"
+		"  -l --post_list        requests of a doorbell (bw)\n"
+		"  -o --outs             READs and atomics outstanding (read, atomic)\n"
+		"  -u --qp-timeout       ACK timeout, 4.096 us x 2^N (moves RC only)\n"
+		"  -b --bidirectional    both ways at once (bw)\n"
+		"  -c --connection       RC; UC too (write, send); UD too (send)\n"
+		"  -A --atomic_type      FETCH_AND_ADD, CMP_AND_SWAP (atomic)\n"
+		"  -H --report-histogram, -U --report-unsorted   all latencies, sorted, as they came (lat)\n"
+		"  --report_gbits        Gb/s instead of MB/s (bw)\n"
+		"  --use_hugepages       pages of 2 MiB\n"
+		"  -F -d -i -p -x        and their long names: taken, and move nothing\n"
+		"  The simulator's own:\n"
+		"  --threads N           cores of each host, among which the QPs are dealt out (bw)\n"
+		"  --sges N              segments of a message (not atomic)\n"
+		"  --region SIZE --stride SIZE   messages walk through so much memory (bw)\n"
+		"  --drop N              the client's N-th frame is lost\n"
+		"  --nic PROFILE, --set block.key=value, --seed N   the NICs, and what else `rnicsim describe` lists\n"
+		"  --out DIR             keeps trace, scenario (`rnicsim run DIR/perf.ini` repeats it), results\n",
 	.run = cmd_perf,
 };
 

@@ -328,9 +328,8 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 {
 	*r = (struct rnic){ .n_nics = t->n_hosts, .stall_ps = TIME_NEVER };
 	sim_init(&r->sim, seed);
-	if (t->n_hosts == 0)
-		return err_set(e, t->path, 0,
-			       "the trace has no host; allowed: `host NAME` records, two or more");
+	if (!system_check_sizes(t, e))
+		return false;
 	r->nic_of_host = x_calloc(t->n_hosts + 1, sizeof(*r->nic_of_host));
 	r->host_of_nic = x_calloc(t->n_hosts + 1, sizeof(*r->host_of_nic));
 	r->links = x_calloc(t->n_hosts + 1, sizeof(*r->links));

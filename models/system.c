@@ -10,19 +10,17 @@
 
 /* ---- reading ---- */
 
-static bool check_record(struct system *s)
+bool system_check_record(const struct system *s, const struct trace_record *r, struct err *e)
 {
-	const struct trace_record *r = &s->record;
-
 	if (r->kind != REC_POST || r->opcode != WR_BIND_MW || !r->newkey)
 		return true;
 	if (s->mws[r->mw].type == 1)
-		return err_set(&s->err, s->trace->path, r->line,
+		return err_set(e, s->trace->path, r->line,
 			       "newkey= has no meaning with window %s of type 1, whose low byte "
 			       "each bind counts up",
 			       s->trace->mws[r->mw].name);
 	if (r->newkey >> 8 != s->mws[r->mw].rkey >> 8)
-		return err_set(&s->err, s->trace->path, r->line,
+		return err_set(e, s->trace->path, r->line,
 			       "newkey=0x%" PRIx32 " is no key of window %s; allowed: 0x%" PRIx32
 			       " to 0x%" PRIx32,
 			       r->newkey, s->trace->mws[r->mw].name, s->mws[r->mw].rkey & ~0xffu,
@@ -196,7 +194,7 @@ int system_read(struct system *s, uint64_t now_ps, uint32_t *handle)
 		s->is_eof = true;
 		return got;
 	}
-	if (!check_record(s)) {
+	if (!system_check_record(s, r, &s->err)) {
 		trace_record_release(r);
 		s->is_eof = true;
 		return -1;

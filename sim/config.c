@@ -262,15 +262,15 @@ static int on_setting(void *user, const char *section, const char *key, const ch
 	return 1;
 }
 
-static bool read_ini(struct config *c, const char *path, const char *scope, enum config_rank rank,
-		     struct err *e)
+/* Read 'f', which errors call 'path', and close it. */
+static bool read_ini(struct config *c, FILE *f, const char *path, const char *scope,
+		     enum config_rank rank, struct err *e)
 {
-	struct reader r = { .c = c, .scope = scope, .rank = rank, .e = e };
+	struct reader r = { .c = c, .f = f, .scope = scope, .rank = rank, .e = e };
 	int bad_line;
 
 	c->files = x_realloc(c->files, (c->n_files + 1) * sizeof(*c->files));
 	r.file = c->files[c->n_files++] = x_strdup(path);
-	r.f = fopen(path, "r");
 	if (!r.f)
 		return err_set(e, path, 0, "cannot open: %s", strerror(errno));
 	ini_use_stack = false; /* the stack buffer has 200 bytes */
@@ -287,12 +287,20 @@ static bool read_ini(struct config *c, const char *path, const char *scope, enum
 
 bool config_read_file(struct config *c, const char *path, struct err *e)
 {
-	return read_ini(c, path, NULL, CONFIG_FILE, e);
+	return read_ini(c, fopen(path, "r"), path, NULL, CONFIG_FILE, e);
 }
 
 bool config_read_profile(struct config *c, const char *path, const char *scope, struct err *e)
 {
-	return read_ini(c, path, scope, CONFIG_PROFILE, e);
+	return read_ini(c, fopen(path, "r"), path, scope, CONFIG_PROFILE, e);
+}
+
+bool config_read_profile_text(struct config *c, const char *name, const char *text,
+			      const char *scope, struct err *e)
+{
+	FILE *f = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+
+	return read_ini(c, f, name, scope, CONFIG_PROFILE, e);
 }
 
 bool config_set_as(struct config *c, const char *option, const char *arg, struct err *e)

@@ -66,9 +66,11 @@ bool config_read_file(struct config *c, const char *path, struct err *e);
 
 /*
  * Read profile 'path' for group 'scope' ("nic0"): its sections are class names or "nic", and hold for that
- * group's blocks only, below everything written in scenario files.
+ * group's blocks only, below everything written in scenario files. The other: its text, which errors call 'name'.
  */
 bool config_read_profile(struct config *c, const char *path, const char *scope, struct err *e);
+bool config_read_profile_text(struct config *c, const char *name, const char *text,
+			      const char *scope, struct err *e);
 
 /* One --set argument, "section.key=value" (the last dot before '=' splits; "nic0.mtt.ways=4"). */
 bool config_set(struct config *c, const char *arg, struct err *e);

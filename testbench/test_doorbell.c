@@ -2,12 +2,15 @@
 /*
  * test_doorbell.c - register writes to send doorbells
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "models/packet/hdr.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "testbench/tb.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_run.h"
 
 extern const struct block_class doorbell_class;
 
@@ -253,14 +256,14 @@ static void doorbell_blueflame_torn_or_without_buffer(void)
 }
 
 /* What was rung and what came out. */
-struct outcome {
+struct rung_out {
 	uint16_t rung[N_QP]; /* last producer; all of them start at 0 and only grow */
 	uint32_t n;
 	struct sq_db got[RINGS];
 };
 
 /* Every QP's producers grow and end at the last one rung. */
-static bool is_right(const struct outcome *o)
+static bool is_right(const struct rung_out *o)
 {
 	uint16_t last[N_QP] = { 0 };
 
@@ -274,7 +277,7 @@ static bool is_right(const struct outcome *o)
 	return memcmp(last, o->rung, sizeof(last)) == 0;
 }
 
-static void run_random(unsigned in, unsigned out, const char *slots, struct outcome *o)
+static void run_random(unsigned in, unsigned out, const char *slots, struct rung_out *o)
 {
 	char set_in[64], set_out[64];
 	struct bench e;
@@ -302,7 +305,7 @@ static void run_random(unsigned in, unsigned out, const char *slots, struct outc
 
 static void doorbell_random_rings_end_at_last_producer(void)
 {
-	static struct outcome o;
+	static struct rung_out o;
 
 	for (unsigned in = 0; in < 4; in++)
 		for (unsigned out = 0; out < 4; out++) {
@@ -315,16 +318,53 @@ static void doorbell_random_rings_end_at_last_producer(void)
 
 static void doorbell_waiting_ring_is_coalesced(void)
 {
-	static struct outcome o;
+	static struct rung_out o;
 
 	/* long stalls at the output: rings pile up */
 	run_random(0, 3, "doorbell.slots=64", &o);
 	CU_ASSERT(o.n < RINGS);
 }
 
+/*
+ * In the NIC: a scheduler that takes a doorbell every microsecond, and programs that ring faster. What is
+ * rung meanwhile for a QP that waits is one doorbell with it, and one order to fetch.
+ */
+static void doorbells_behind_a_slow_scheduler_are_coalesced(void)
+{
+	static const char hosts[] = "rnicsim-trace 1\nhost h0\nhost h1\n"
+				    "mr h0 src va=0x10000000 len=1MiB\n"
+				    "mr h1 dst va=0x20000000 len=1MiB access=lw,rw\n";
+	static struct tb_run t;
+	char text[8192];
+	int n = sprintf(text, "%s", hosts);
+	uint64_t rings, merged;
+
+	for (unsigned i = 0; i < 32; i++)
+		n += sprintf(text + n,
+			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i,
+			     i, i);
+	for (unsigned i = 0; i < 32; i++)
+		n += sprintf(text + n,
+			     "post h0.q%u id=%u op=RDMA_WRITE sge=src:0:64 remote=dst:0 repeat=20 "
+			     "window=10\n",
+			     i, i + 1);
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = tb_write("coalesce.trace", text, (size_t)n),
+					    .sets = (const char *[]){ "nic0.qp_sched.clock=1MHz",
+								      "workload.post=doorbell",
+								      "workload.cores=8", NULL } });
+	rings = tb_run_stat(&t, "nic0.doorbell.rings");
+	merged = tb_run_stat(&t, "nic0.doorbell.coalesced");
+	CU_ASSERT_EQUAL(rings, 32 * 20);
+	CU_ASSERT(merged > rings / 4 && merged < rings);
+	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic0.qp_sched.doorbells"), rings - merged);
+	CU_ASSERT(tb_run_stat(&t, "nic0.qp_sched.fetches") < rings);
+	CU_ASSERT_EQUAL(tb_run_stat(&t, "nic0.wqe_fetch.wqes"), rings);
+	tb_run_close(&t);
+}
+
 static void doorbell_lost_ring_is_caught(void)
 {
-	static struct outcome o;
+	static struct rung_out o;
 
 	run_random(0, 0, "doorbell.slots=64", &o);
 	CU_ASSERT_TRUE(is_right(&o));
@@ -344,5 +384,6 @@ CU_TestInfo test_doorbell_tests[] = { TEST(doorbell_ring_gives_producer_behind_w
 				      TEST(doorbell_blueflame_torn_or_without_buffer),
 				      TEST(doorbell_random_rings_end_at_last_producer),
 				      TEST(doorbell_waiting_ring_is_coalesced),
+				      TEST(doorbells_behind_a_slow_scheduler_are_coalesced),
 				      TEST(doorbell_lost_ring_is_caught),
 				      CU_TEST_INFO_NULL };

@@ -166,6 +166,40 @@ static void describe_lists_and_prints_profiles(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(e.text, "allowed: connectib, connectx3, connectx5"));
 }
 
+/* The program has them all, byte for byte, and shows a file only if it is a profile. */
+static void profiles_are_in_the_program(void)
+{
+	static const char *const bad[] = { "/etc/passwd", "models/profiles", "no/such.ini",
+					   "traces/demo.trace" };
+	char describe[] = "describe", profile[] = "profile", path[600];
+	char *argv[] = { describe, profile, NULL }, *text, *file;
+	struct err e;
+
+	find_profiles();
+	for (unsigned i = 0; i < n_names; i++) {
+		snprintf(path, sizeof(path), PROFILES "/%s.ini", names[i]);
+		file = tb_read(path);
+		for (unsigned by_path = 0; by_path < 2; by_path++) {
+			argv[2] = by_path ? path : names[i];
+			CU_ASSERT_EQUAL(describe_words(3, argv, &e), 0);
+			text = tb_read(tb_path("describe"));
+			CU_ASSERT_STRING_EQUAL(text, file);
+			free(text);
+		}
+		free(file);
+	}
+	drop_profiles();
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		snprintf(path, sizeof(path), "%s", bad[i]);
+		argv[2] = path;
+		CU_ASSERT_EQUAL(describe_words(3, argv, &e), 2);
+		CU_ASSERT(e.is_set);
+		text = tb_read(tb_path("describe"));
+		CU_ASSERT_STRING_EQUAL(text, "");
+		free(text);
+	}
+}
+
 static void device_that_is_no_nic_is_refused_as_one(void)
 {
 	static const char *const sets[] = { "nic.profile=pcie-bench", NULL };
@@ -180,6 +214,7 @@ static void device_that_is_no_nic_is_refused_as_one(void)
 
 CU_TestInfo test_profiles_tests[] = {
 	{ "describe_lists_and_prints_profiles", describe_lists_and_prints_profiles },
+	{ "profiles_are_in_the_program", profiles_are_in_the_program },
 	{ "device_that_is_no_nic_is_refused_as_one", device_that_is_no_nic_is_refused_as_one },
 	{ "every_line_of_a_profile_has_its_evidence", every_line_of_a_profile_has_its_evidence },
 	{ "every_profile_runs_the_demo", every_profile_runs_the_demo },

@@ -9,6 +9,7 @@
 
 #include "models/trace/trace.h"
 #include "testbench/tb_file.h"
+#include "testbench/tb_run.h"
 
 static int run(struct err *e, int argc, const char *const *argv)
 {
@@ -91,8 +92,70 @@ static void trace_commands_refuse_wrong_words(void)
 		  strstr(e.text, "cannot write"));
 }
 
+#define HOSTS_2 "rnicsim-trace 1\nhost h0\nhost h1\n"
+
+/* What a run refuses, `trace check` refuses in the same words. */
+static void trace_check_and_run_agree_on_what_is_too_much(void)
+{
+	static const struct {
+		const char *text, *says; /* NULL: it is good */
+	} traces[] = {
+		{ HOSTS_2 "mr h0 a va=0x1000 len=4KiB\n", NULL },
+		{ "rnicsim-trace 1\n", "no host" },
+		{ "rnicsim-trace 1\nhost h0\n", "one host" },
+		{ HOSTS_2 "mr h0 a va=0x1000 len=65GiB fill=zero\n", "bytes of regions" },
+		{ HOSTS_2 "mr h0 a va=0x1000 len=0\n", "len" },
+		{ HOSTS_2 "mr h0 a va=0xfffffffffffff000 len=8KiB\n", ":4: " },
+		{ HOSTS_2 "mr h0 a va=0x1000 len=4KiB lkey=0x700\n"
+			  "mr h0 b va=0x9000 len=4KiB lkey=0x701\n",
+		  "one key for each index" },
+		{ HOSTS_2 "mr h0 a va=0x1000 len=4KiB\nmw h0 w type=2 rkey=0xffffffff\n",
+		  "below 0xffffffff" },
+		{ HOSTS_2 "cq h0 c depth=4194304\ncq h0 d depth=4194304\ncq h0 e depth=4194304\n"
+			  "cq h0 f depth=4194304\ncq h0 g depth=4194304\ncq h0 h depth=4194304\n"
+			  "cq h0 i depth=4194304\ncq h0 j depth=4194304\ncq h0 k depth=4194304\n",
+		  "entries of queues" },
+		{ HOSTS_2 "qp h0 q type=RC peer=h0.r\nqp h0 r type=RC peer=h0.q\n", "loopback" },
+		{ HOSTS_2 "qp h0 q type=UD qpn=0xffffff\n", "qpn" },
+		{ HOSTS_2 "qp h0 q type=UD max_sge=64\n", "max_sge" },
+		{ HOSTS_2 "qp h0 q type=UD inline=2000\n", "inline" },
+		{ HOSTS_2 "psot h0.q\n", "unknown record" },
+		{ HOSTS_2 "mr h0 a va=0x1000 len=4KiB access=lw,rw,mw\nmw h0 w type=2 rkey=0x500\n"
+			  "qp h0 q type=RC peer=h1.q\nqp h1 q type=RC peer=h0.q\n"
+			  "post h0.q id=1 op=BIND_MW mw=w mr=a access=rw sge=a:0:64 newkey=0x600\n",
+		  ":8: " },
+	};
+	char hosts[64 * 1024] = "rnicsim-trace 1\n";
+	const char *path;
+	struct err e;
+
+	for (size_t i = 0; i < ARRAY_LEN(traces); i++) {
+		static struct tb_run t;
+		const char *says = traces[i].says;
+		bool is_run;
+		int status;
+
+		path = tb_write("limits.trace", traces[i].text, strlen(traces[i].text));
+		status = RUN(&e, "trace", "check", path);
+		is_run = tb_run_open(&t, &(struct tb_run_how){ .trace = path });
+		CU_ASSERT_EQUAL(status, says ? 2 : 0);
+		CU_ASSERT_EQUAL(is_run, !says);
+		if (says && (!strstr(e.text, says) || strcmp(e.text, t.err.text) != 0))
+			fprintf(stderr, "%s: check '%s', run '%s'\n", says, e.text, t.err.text);
+		CU_ASSERT(!says || (strstr(e.text, says) && strcmp(e.text, t.err.text) == 0));
+		tb_run_close(&t);
+	}
+	for (unsigned i = 0, n = (unsigned)strlen(hosts); i < 4097; i++)
+		n += (unsigned)sprintf(hosts + n, "host h%u\n", i);
+	path = tb_write("limits.trace", hosts, strlen(hosts));
+	CU_ASSERT(RUN(&e, "trace", "check", path) == 2 &&
+		  strstr(e.text, ":4098: more than 4096 hosts"));
+}
+
 CU_TestInfo test_trace_cmd_tests[] = { { "trace_gen_makes_good_traces_again_and_again",
 					 trace_gen_makes_good_traces_again_and_again },
 				       { "trace_commands_refuse_wrong_words",
 					 trace_commands_refuse_wrong_words },
+				       { "trace_check_and_run_agree_on_what_is_too_much",
+					 trace_check_and_run_agree_on_what_is_too_much },
 				       CU_TEST_INFO_NULL };

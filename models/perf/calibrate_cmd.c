@@ -150,18 +150,24 @@ static bool has_rows(const char *profile)
 	return strcmp(profile, PCIE_PROFILE) == 0;
 }
 
+/* The first row of its profile. */
+static bool is_first_of_profile(uint32_t row)
+{
+	for (uint32_t i = 0; i < row; i++)
+		if (strcmp(calibrate_rows[i].profile, calibrate_rows[row].profile) == 0)
+			return false;
+	return true;
+}
+
 /* Profiles that have rows, each once. */
 static const char *profile_names(char *buf, size_t len)
 {
 	size_t n = (size_t)snprintf(buf, len, PCIE_PROFILE);
 
-	for (uint32_t i = 0; i < calibrate_n_rows; i++) {
-		const char *name = calibrate_rows[i].profile;
-
-		if (i && strcmp(name, calibrate_rows[i - 1].profile) == 0)
-			continue;
-		n += (size_t)snprintf(buf + n, n < len ? len - n : 0, ", %s", name);
-	}
+	for (uint32_t i = 0; i < calibrate_n_rows; i++)
+		if (is_first_of_profile(i))
+			n += (size_t)snprintf(buf + n, n < len ? len - n : 0, ", %s",
+					      calibrate_rows[i].profile);
 	return buf;
 }
 

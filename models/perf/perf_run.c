@@ -13,7 +13,8 @@
 #include "sim/outfile.h"
 
 #define PATH_LEN 4096u
-#define STALL_PS (100 * PS_PER_S) /* nothing gets done for so long: stuck */
+#define STALL_PS \
+	(100 * PS_PER_S) /* nothing gets done for so long: stuck; as a scenario's default */
 
 /* Takes the rows of the op log. */
 struct perf_sink {
@@ -50,20 +51,40 @@ static void take(struct oplog_sink *sink, const struct op_row *row)
 
 /* ---- set-up ---- */
 
+/* Settings of the run by option, in order: of one section and key the last counts. */
+struct perf_setting {
+	const char *option;
+	char text[PATH_LEN];
+};
+#define MAX_SETTINGS (PERF_MAX_SETS + 2)
+
+static uint32_t list_settings(const struct perf_spec *s, struct perf_setting *v)
+{
+	uint32_t n = 0;
+
+	v[n].option = "--nic";
+	snprintf(v[n++].text, PATH_LEN, "nic.profile=%.4000s", s->nic);
+	if (s->threads > 1) {
+		v[n].option = "--threads";
+		snprintf(v[n++].text, PATH_LEN, "workload.cores=%" PRIu64, s->threads);
+	}
+	for (uint32_t i = 0; i < s->n_sets; i++) {
+		v[n].option = "--set";
+		snprintf(v[n++].text, PATH_LEN, "%.4095s", s->sets[i]);
+	}
+	return n;
+}
+
 static bool configure(struct perf_run *u, struct err *e)
 {
-	char set[PATH_LEN];
+	struct perf_setting *v = x_calloc(MAX_SETTINGS, sizeof(*v));
+	uint32_t n = list_settings(u->s, v);
+	bool ok = true;
 
-	snprintf(set, sizeof(set), "nic.profile=%.4000s", u->s->nic);
-	if (!config_set_as(&u->cfg, "--nic", set, e))
-		return false;
-	snprintf(set, sizeof(set), "workload.cores=%" PRIu64, u->s->threads);
-	if (u->s->threads > 1 && !config_set_as(&u->cfg, "--threads", set, e))
-		return false;
-	for (uint32_t i = 0; i < u->s->n_sets; i++)
-		if (!config_set(&u->cfg, u->s->sets[i], e))
-			return false;
-	return true;
+	for (uint32_t i = 0; i < n && ok; i++)
+		ok = config_set_as(&u->cfg, v[i].option, v[i].text, e);
+	free(v);
+	return ok;
 }
 
 static bool write_file(const char *dir, const char *name, const char *text, struct err *e)
@@ -78,25 +99,47 @@ static bool write_file(const char *dir, const char *name, const char *text, stru
 	return outfile_commit(&o, e);
 }
 
-/* The scenario with which `rnicsim run` repeats it. */
+/* A later setting is of the same section and key as 'v': what stands before '=' is the same. */
+static bool is_replaced(const struct perf_setting *v, uint32_t n)
+{
+	size_t len = strcspn(v->text, "=") + 1;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (strncmp(v->text, v[i].text, len) == 0)
+			return true;
+	return false;
+}
+
+/* The scenario with which `rnicsim run` repeats it: every setting in a section of its own. */
 static bool write_scenario(const struct perf_spec *s, struct err *e)
 {
+	struct perf_setting *v = x_calloc(MAX_SETTINGS, sizeof(*v));
+	uint32_t n = list_settings(s, v);
 	char *text;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 	bool ok;
 
-	fprintf(f, "; the benchmark again: rnicsim run perf.ini");
-	for (uint32_t i = 0; i < s->n_sets; i++)
-		fprintf(f, " --set %s", s->sets[i]);
 	fprintf(f,
-		"\n\n[scenario]\ntrace = perf.trace\nseed = %" PRIu64 "\n\n[nic]\nprofile = %s\n",
-		s->seed, s->nic);
-	if (s->threads > 1)
-		fprintf(f, "\n[workload]\ncores = %" PRIu64 "\n", s->threads);
+		"; the benchmark again: rnicsim run perf.ini\n\n"
+		"[scenario]\ntrace = perf.trace\nseed = %" PRIu64 "\n",
+		s->seed);
+	for (uint32_t i = 0; i < n; i++) {
+		char *value = strchr(v[i].text, '=') + 1, *key;
+
+		if (is_replaced(&v[i], n - i))
+			continue;
+		value[-1] = '\0';
+		key = strrchr(v[i].text, '.') + 1;
+		key[-1] = '\0';
+		fprintf(f, "\n[%s]\n%s = %s\n", v[i].text, key, value);
+		value[-1] = '=';
+		key[-1] = '.';
+	}
 	fclose(f);
 	ok = write_file(s->dir, "perf.ini", text, e);
 	free(text);
+	free(v);
 	return ok;
 }
 
@@ -189,7 +232,9 @@ static int finish(struct perf_run *u, struct perf_result *r, struct perf_stat *s
 		  uint32_t n_stats, struct err *e)
 {
 	const struct perf_spec *s = u->s;
-	struct scenario sc = { .seed = s->seed, .trace = "perf.trace" };
+	struct scenario sc = {
+		.seed = s->seed, .trace = "perf.trace", .until = TIME_NEVER, .stall = STALL_PS
+	};
 	uint64_t want = s->iters * s->qps,
 		 both = s->is_bidir ||
 			(s->is_lat && s->verb != PERF_READ && s->verb != PERF_ATOMIC);

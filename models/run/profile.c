@@ -2,100 +2,108 @@
 /*
  * profile.c - device presets: where they are, and what `rnicsim describe` tells of them
  *
- * A name is looked for in $RNICSIM_PROFILES, else in models/profiles beside the program's own folder (so that it
- * works from anywhere), or below the current one. A name with a slash is a path.
+ * The profiles of models/profiles are in the program, line by line (the Makefile makes profiles.inc of
+ * them), so that they are found wherever it is built and run. A name with a slash is a file's.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "models/rnic.h"
 #include "models/run/commands.h"
 #include "sim/describe.h"
 
-#define PATH_LEN 4096u
-#define NAME_LEN 200
-#define SUFFIX ".ini"
+#define MAX_ALL 1024u
 #define NO_NIC "pcie-bench" /* a device that does nothing but DMA */
 
-/* Where profiles are. */
-static void profile_dir(char dir[PATH_LEN / 2])
-{
-	const char *env = getenv("RNICSIM_PROFILES");
-	char exe[PATH_LEN / 4];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
+/* Lines of all profiles, those of one behind each other, profiles sorted by name. */
+static const struct profile_line {
+	const char *profile, *text;
+} lines[] = {
+#include "profiles.inc"
+};
 
-	if (env) {
-		snprintf(dir, PATH_LEN / 2, "%.1000s", env);
-		return;
-	}
-	exe[n > 0 ? n : 0] = '\0';
-	slash = strrchr(exe, '/');
-	if (slash)
-		*slash = '\0';
-	snprintf(dir, PATH_LEN / 2, "%s/../models/profiles", exe);
-	if (access(dir, R_OK) != 0)
-		snprintf(dir, PATH_LEN / 2, "models/profiles");
+static bool is_path(const char *name)
+{
+	return strchr(name, '/') != NULL;
 }
 
-static void profile_path(const char *name, char path[PATH_LEN])
+/* The first line of profile 'name', or ARRAY_LEN(lines). */
+static size_t find_profile(const char *name)
 {
-	char dir[PATH_LEN / 2];
+	size_t i = 0;
 
-	profile_dir(dir);
-	if (strchr(name, '/'))
-		snprintf(path, PATH_LEN, "%.4000s", name);
-	else
-		snprintf(path, PATH_LEN, "%s/%.*s" SUFFIX, dir, NAME_LEN, name);
+	while (i < ARRAY_LEN(lines) && strcmp(lines[i].profile, name) != 0)
+		i++;
+	return i;
 }
 
-static int is_profile(const struct dirent *d)
+/* The first line of the profile behind that of line 'i'. */
+static size_t next_profile(size_t i)
 {
-	size_t n = strlen(d->d_name), k = strlen(SUFFIX);
+	size_t k = i;
 
-	return n > k && strcmp(d->d_name + n - k, SUFFIX) == 0;
-}
-
-/* The names there are, sorted: each to be freed, and the list. Returns how many. */
-static int profile_list(struct dirent ***names)
-{
-	char dir[PATH_LEN / 2];
-	int n;
-
-	profile_dir(dir);
-	n = scandir(dir, names, is_profile, alphasort);
-	for (int i = 0; i < n; i++)
-		(*names)[i]->d_name[strlen((*names)[i]->d_name) - strlen(SUFFIX)] = '\0';
-	return n > 0 ? n : 0;
-}
-
-static void profile_list_free(struct dirent **names, int n)
-{
-	for (int i = 0; i < n; i++)
-		free(names[i]);
-	if (n)
-		free(names);
+	while (k < ARRAY_LEN(lines) && strcmp(lines[k].profile, lines[i].profile) == 0)
+		k++;
+	return k;
 }
 
 /* "a, b, c" into 'buf'; 'is_nic': only those of NICs. */
-static const char *name_all(char *buf, size_t len, bool is_nic)
+static const char *name_all(char buf[MAX_ALL], bool is_nic)
 {
-	struct dirent **names;
-	int n = profile_list(&names);
 	size_t at = 0;
 
-	buf[0] = '\0';
-	for (int i = 0; i < n; i++) {
-		if (is_nic && strcmp(names[i]->d_name, NO_NIC) == 0)
-			continue;
-		at += (size_t)snprintf(buf + at, at < len ? len - at : 0, "%s%.64s", at ? ", " : "",
-				       names[i]->d_name);
-	}
-	profile_list_free(names, n);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i = next_profile(i))
+		if (!is_nic || strcmp(lines[i].profile, NO_NIC) != 0)
+			at += (size_t)snprintf(buf + at, at < MAX_ALL ? MAX_ALL - at : 0, "%s%.64s",
+					       at ? ", " : "", lines[i].profile);
 	return buf;
+}
+
+/* Whether 'name' is one; if not, the error of 'file' and 'line' is set. */
+static bool check_profile(const char *name, bool is_nic, const char *file, uint32_t line,
+			  struct err *e)
+{
+	struct stat st;
+	char all[MAX_ALL];
+
+	if (is_path(name) ? stat(name, &st) == 0 && S_ISREG(st.st_mode)
+			  : find_profile(name) < ARRAY_LEN(lines))
+		return true;
+	return err_set(e, file, line, "there is no profile '%s'; allowed: %s, or a file's path",
+		       name, name_all(all, is_nic));
+}
+
+/* All of a profile that is in the program; free it. */
+static char *text_of(const char *name)
+{
+	size_t from = find_profile(name), to = next_profile(from), n = 0;
+	char *text;
+
+	for (size_t i = from; i < to; i++)
+		n += strlen(lines[i].text);
+	text = x_calloc(n + 1, 1);
+	n = 0;
+	for (size_t i = from; i < to; i++) {
+		strcpy(text + n, lines[i].text);
+		n += strlen(lines[i].text);
+	}
+	return text;
+}
+
+static bool read_profile(struct config *cfg, const char *name, const char *scope, struct err *e)
+{
+	char shown[128], *text;
+	bool ok;
+
+	if (is_path(name))
+		return config_read_profile(cfg, name, scope, e);
+	snprintf(shown, sizeof(shown), "%.100s.ini", name);
+	text = text_of(name);
+	ok = config_read_profile_text(cfg, shown, text, scope, e);
+	free(text);
+	return ok;
 }
 
 bool rnic_read_profile(struct config *cfg, const char *group, const char *host,
@@ -104,67 +112,69 @@ bool rnic_read_profile(struct config *cfg, const char *group, const char *host,
 	const struct setting *set = config_lookup(cfg, group, "nic", "profile");
 	const char *name = set ? set->value : otherwise, *file = set ? set->file : NULL;
 	uint32_t line = set ? (uint32_t)set->line : 0;
-	char path[PATH_LEN], all[512];
+	char all[MAX_ALL];
 
 	if (host && strcmp(name, NO_NIC) == 0)
 		return err_set(
 			e, file, line,
 			"profile '%s' is no NIC, but the device of `rnicsim pcie-bench`; allowed: %s",
-			name, name_all(all, sizeof(all), true));
-	profile_path(name, path);
-	if (access(path, R_OK) != 0)
-		return err_set(e, file, line, "there is no profile '%s'; allowed: %s, or a path",
-			       name, name_all(all, sizeof(all), host != NULL));
-	return config_read_profile(cfg, path, group, e) &&
-	       (!host || config_read_profile(cfg, path, host, e));
+			name, name_all(all, true));
+	return check_profile(name, host != NULL, file, line, e) &&
+	       read_profile(cfg, name, group, e) && (!host || read_profile(cfg, name, host, e));
 }
 
 /* ---- describe ---- */
 
-/* Its first line says what it is. */
-static void print_profile_line(const char *name)
-{
-	char path[PATH_LEN], line[512] = "";
-	FILE *f;
-
-	profile_path(name, path);
-	f = fopen(path, "r");
-	if (f && fgets(line, sizeof(line), f))
-		line[strcspn(line, "\n")] = '\0';
-	if (f)
-		fclose(f);
-	printf("| `%s` | %s |\n", name, line + strspn(line, "; "));
-}
-
 static void print_profiles(void)
 {
-	struct dirent **names;
-	int n = profile_list(&names);
-
 	printf("## profiles\n\nDevice presets, for `profile` of [nic] and `--nic`; "
 	       "`rnicsim describe profile NAME` prints one.\n\n| name | what |\n|---|---|\n");
-	for (int i = 0; i < n; i++)
-		print_profile_line(names[i]->d_name);
-	profile_list_free(names, n);
+	/* its first line says what it is */
+	for (size_t i = 0; i < ARRAY_LEN(lines); i = next_profile(i))
+		printf("| `%s` | %.*s |\n", lines[i].profile,
+		       (int)strcspn(lines[i].text, "\n") - (int)strspn(lines[i].text, "; "),
+		       lines[i].text + strspn(lines[i].text, "; "));
 }
 
-/* The file as it is: every line of it has its evidence. */
-static bool print_profile(const char *name, struct err *e)
+static bool print_file(const char *path, struct err *e)
 {
-	char path[PATH_LEN], all[512];
-	FILE *f;
+	FILE *f = fopen(path, "r");
 	int c;
 
-	profile_path(name, path);
-	f = fopen(path, "r");
 	if (!f)
-		return err_set(e, NULL, 0,
-			       "describe: there is no profile '%s'; allowed: %s, or a path", name,
-			       name_all(all, sizeof(all), false));
+		return err_set(e, path, 0, "cannot open it");
 	while ((c = getc(f)) != EOF)
 		putchar(c);
 	fclose(f);
 	return true;
+}
+
+/* The profile as it is: every line of it has its evidence. What is no profile is not shown. */
+static bool print_profile(const char *name, struct err *e)
+{
+	struct config cfg;
+	struct err why = { 0 };
+	char *text, all[MAX_ALL];
+	bool ok = check_profile(name, false, "describe", 0, e);
+
+	if (!ok)
+		return false;
+	if (!is_path(name)) {
+		text = text_of(name);
+		fputs(text, stdout);
+		free(text);
+		return true;
+	}
+	config_init(&cfg);
+	ok = config_read_profile(&cfg, name, "nic0", &why);
+	config_destroy(&cfg);
+	if (!ok)
+		return err_set(
+			e, NULL, 0,
+			"describe: '%s' is no profile; allowed: %s, or the path of a file of "
+			"[section] and key = value",
+			name, name_all(all, false));
+	return print_file(name, e);
 }
 
 int cmd_describe(int argc, char **argv, struct err *e)

@@ -9,6 +9,7 @@
 #include "models/nic.h"
 #include "models/trace/trace.h"
 #include "models/trace/trace_out.h"
+#include "models/verbs/setup.h"
 
 static const char usage[] = "usage: rnicsim trace info FILE | check FILE | gen [options] | convert "
 			    "IN.jsonl[.gz] -o OUT.trace";
@@ -45,8 +46,9 @@ static void count(struct counts *c, const struct trace_record *r)
 	}
 }
 
-/* Read all of a trace. NULL with 'e' set on its first mistake. */
-static struct trace *read_all(const char *path, struct counts *c, struct err *e)
+/* Read all of a trace, with a system 's' made of it or NULL. NULL with 'e' set on its first mistake. */
+static struct trace *read_all(const char *path, const struct system *s, struct counts *c,
+			      struct err *e)
 {
 	struct trace *t = trace_open(path, e);
 	struct trace_record r;
@@ -57,11 +59,31 @@ static struct trace *read_all(const char *path, struct counts *c, struct err *e)
 		return NULL;
 	while ((got = trace_next(t, &r, e)) == 1) {
 		count(c, &r);
+		if (s && !system_check_record(s, &r, e))
+			got = -1;
 		trace_record_release(&r);
+		if (got < 0)
+			break;
 	}
 	if (got == 0)
 		return t;
 	trace_close(t);
+	return NULL;
+}
+
+/* Hosts, memory, keys and queues of a trace as a run makes them, but for the bytes of its regions. */
+static struct system *set_up(struct trace *t, struct err *e)
+{
+	struct system *s;
+
+	if (!system_check_sizes(t, e))
+		return NULL;
+	for (uint32_t i = 0; i < t->n_mrs; i++)
+		t->mrs[i].fill = FILL_KEEP;
+	s = system_create(t, e);
+	if (!s || system_connect(s, e))
+		return s;
+	system_destroy(s);
 	return NULL;
 }
 
@@ -125,7 +147,7 @@ static void print_stream(const struct trace *t, const struct counts *c)
 static int cmd_info(const char *path, struct err *e)
 {
 	struct counts c;
-	struct trace *t = read_all(path, &c, e);
+	struct trace *t = read_all(path, NULL, &c, e);
 
 	if (!t)
 		return 2;
@@ -139,8 +161,13 @@ static int cmd_info(const char *path, struct err *e)
 static int cmd_check(const char *path, struct err *e)
 {
 	struct counts c;
-	struct trace *t = read_all(path, &c, e);
+	struct trace *made = trace_open(path, e), *t = NULL;
+	struct system *s = made ? set_up(made, e) : NULL;
 
+	if (s)
+		t = read_all(path, s, &c, e);
+	system_destroy(s);
+	trace_close(made);
 	if (!t)
 		return 2;
 	printf("%s: OK: %" PRIu32 " hosts, %" PRIu32 " QPs, %" PRIu32 " MRs, %" PRIu64

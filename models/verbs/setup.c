@@ -15,14 +15,6 @@
 #define MAX_ENTRIES (1ull << 25)
 #define KEY_SLACK 17u /* entries before the first key assigned, and one to spare */
 
-static bool check_hosts(const struct trace *t, struct err *e)
-{
-	if (t->n_hosts > MAX_HOSTS)
-		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts",
-			       MAX_HOSTS);
-	return true;
-}
-
 /* ---- hosts ---- */
 
 static uint32_t mpt_size(const struct trace *t, uint32_t host)
@@ -98,12 +90,18 @@ static bool add_up(uint64_t *sum, uint64_t n, uint64_t max, const char *what, co
 		       n, what, *sum, max);
 }
 
-/* A trace that would need more memory than machines have is refused before any is taken. */
-static bool check_sizes(const struct trace *t, struct err *e)
+bool system_check_sizes(const struct trace *t, struct err *e)
 {
 	static const char bytes[] = "bytes of regions", entries[] = "entries of queues";
 	uint64_t n_bytes = 0, n = 0;
 
+	if (t->n_hosts < 2)
+		return err_set(e, t->path, 0,
+			       "the trace has %s; allowed: `host NAME` records, two or more",
+			       t->n_hosts ? "one host" : "no host");
+	if (t->n_hosts > MAX_HOSTS)
+		return err_set(e, t->path, t->hosts[MAX_HOSTS].line, "more than %u hosts",
+			       MAX_HOSTS);
 	for (uint32_t i = 0; i < t->n_mrs; i++)
 		if (t->mrs[i].fill != FILL_KEEP &&
 		    !add_up(&n_bytes, t->mrs[i].len, MAX_MR_BYTES, bytes, t, t->mrs[i].line, e))
@@ -364,8 +362,6 @@ struct system *system_create(struct trace *t, struct err *e)
 {
 	struct system *s;
 
-	if (!check_hosts(t, e) || !check_sizes(t, e))
-		return NULL;
 	s = x_calloc(1, sizeof(*s));
 	s->trace = t;
 	s->n_hosts = t->n_hosts;

@@ -46,6 +46,14 @@ struct system {
  * of hosts; others may be set.
  */
 struct system *system_create(struct trace *t, struct err *e);
+
+/*
+ * Before: a trace of a size that can be run: hosts, and memory that machines have. And of a record, what
+ * can be told only when the keys are known. False with 'e' set on a mistake.
+ */
+bool system_check_sizes(const struct trace *t, struct err *e);
+bool system_check_record(const struct system *s, const struct trace_record *r, struct err *e);
+
 void system_destroy(struct system *s);
 
 /*
