@@ -6,6 +6,7 @@
 
 #include "models/requester.h"
 #include "models/rnic.h"
+#include "models/wire.h"
 
 #define SLICE_PS (1 * PS_PER_MS) /* of the first look whether anything gets done */
 
@@ -64,13 +65,32 @@ static bool all_wait_for_receives(const struct rnic *r)
 	return n > 0;
 }
 
-/* No record is left that could post a receive before something completes. */
+/* Nothing is under way and nobody has anything to do, but the requesters. */
+static bool is_quiet(const struct sim *s)
+{
+	for (uint32_t i = 0; i < s->n_chans; i++)
+		if (s->chans[i]->count)
+			return false;
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		if (s->blocks[i]->wake_cyc != CYCLE_NEVER &&
+		    strcmp(s->blocks[i]->cls->name, "requester") != 0)
+			return false;
+	return true;
+}
+
+/*
+ * All that goes on are requests that meet no receive, and no record is left that could post one before something
+ * completes. Each attempt will be as the last, unless the wire loses one: then it counts as a retry.
+ */
 static bool is_out_of_receives(const struct rnic *r)
 {
 	const struct recs *recs = &r->system->recs;
 
-	if (!r->system->is_eof || !all_wait_for_receives(r))
+	if (!r->system->is_eof || !is_quiet(&r->sim) || !all_wait_for_receives(r))
 		return false;
+	for (uint32_t i = 0; i < r->n_links; i++)
+		if (wire_may_lose(r->links[i].wire))
+			return false;
 	for (uint32_t h = 1; h <= recs->n_slots; h++) {
 		const struct rec *c = rec_at(recs, h);
 
@@ -82,7 +102,7 @@ static bool is_out_of_receives(const struct rnic *r)
 
 /*
  * Run on, as long as something gets done in every stall_ps of simulated time: retries for ever would never leave
- * the run idle. Where all wait for a receive that nobody is going to post it is over at the first look. Time in which
+ * the run idle. Where all wait for a receive that nobody is going to post it is over at the first look that finds them so. Time in which
  * nobody is awake is jumped over and does not count: a timer that is armed is something to come.
  */
 enum sim_end rnic_run(struct rnic *r)

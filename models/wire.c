@@ -237,6 +237,20 @@ static void apply_rules(const struct wire *w, struct lane *l, unsigned i, struct
 	}
 }
 
+bool wire_may_lose(const struct block *b)
+{
+	const struct wire *w = (const struct wire *)b;
+	const struct wire_env *env = b->env;
+
+	for (unsigned i = 0; i < 2; i++)
+		for (uint32_t r = 0; env && r < env->n_rules[i]; r++)
+			if (w->lane[i].next[r] < env->rules[i][r].n_nth &&
+			    (env->rules[i][r].kind == WIRE_DROP ||
+			     env->rules[i][r].kind == WIRE_CORRUPT))
+				return true;
+	return w->loss || w->corrupt;
+}
+
 /* Flip a bit that the ICRC covers: BTH byte 4 may change on the way; or any that the VCRC does. */
 static void damage(struct packet *p, struct rng *r)
 {

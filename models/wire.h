@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "models/trace/trace.h"
+#include "sim/block.h"
 #include "sim/units.h"
 
 /* Do 'kind' to the nth[] frames of one direction, counted from 1 as they enter the wire. */
@@ -24,6 +25,9 @@ struct wire_env {
 	const struct wire_rule *rules[2];
 	uint32_t n_rules[2];
 };
+
+/* A frame that enters wire 'b' from now on may be lost or damaged: by chance, or because a rule says so. */
+bool wire_may_lose(const struct block *b);
 
 #define WIRE_PS_PER_M 5000ull /* copper and fibre alike, about 2/3 of the speed of light */
 
