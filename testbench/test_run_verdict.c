@@ -212,10 +212,10 @@ static const char *const ends[] = {
 	/* what looks as without end ends: a later attempt is lost; an event comes late, and a receive with it */
 	HOSTS "qp h0 q0 type=RC peer=h1.q0 rnr_retry=7 timeout=1 retry=0\n"
 	      "qp h1 q0 type=RC peer=h0.q0 min_rnr=1\nwire h0 h1 drop nth=500\n" SEND,
-	HOSTS "cq h1 c0 depth=16 mode=event moderate=8:6ms\nqp h0 q0 type=RC peer=h1.q0\n"
-	      "qp h1 q0 type=RC peer=h0.q0 rcq=c0\nrecv h1.q0 id=1 sge=dst:0:64\n"
-	      "recv h1.q0 id=2 sge=dst:64:64 after=1\n"
-	      "post h0.q0 id=1 op=SEND sge=src:0:64\npost h0.q0 id=2 op=SEND sge=src:0:64\n",
+	HOSTS "cq h1 c0 depth=16 mode=event moderate=8:6ms\n" QPS
+	      "qp h0 q1 type=RC peer=h1.q1\nqp h1 q1 type=RC peer=h0.q1 scq=c0\n"
+	      "post h1.q1 id=1 op=RDMA_WRITE remote=src:0\n"
+	      "recv h1.q0 id=2 sge=dst:64:64 after=1\n" SEND,
 	HOSTS QPS "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:10 remote=dst:0 flags=more\n",
 	HOSTS QPS UNSIGNALED,
 	LOSING,
