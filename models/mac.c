@@ -67,12 +67,24 @@ static const struct field mac_fields[] = {
 };
 #undef T
 
+static const struct framing *framing_of(const struct port_addr *a)
+{
+	return port_is_ib(a) ? &infiniband : &ethernet;
+}
+
+uint32_t mac_line_bytes(const struct port_addr *a, uint32_t bytes)
+{
+	const struct framing *f = framing_of(a);
+
+	return f->before + (bytes > f->min ? bytes : f->min) + f->after + f->gap;
+}
+
 static void mac_build(struct block *b)
 {
 	struct mac *m = (struct mac *)b;
 	const struct nic *nic = b->env;
 
-	m->line = port_is_ib(&nic->addr) ? &infiniband : &ethernet;
+	m->line = framing_of(&nic->addr);
 	m->rx_slots = m->rx_buffer / m->line->min + 1;
 	m->rx = block_alloc(b, m->rx_slots, sizeof(*m->rx));
 	mac_pause_build(m);

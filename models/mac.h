@@ -54,6 +54,9 @@ struct mac {
 	uint64_t rx_pauses, rx_pause_ps, tx_pauses, tx_pause_ps;
 };
 
+/* Byte times that a packet of 'bytes' takes on the line of port 'a', framing and gap included. */
+uint32_t mac_line_bytes(const struct port_addr *a, uint32_t bytes);
+
 /* The line carries 'buf' from now on: the caller has seen that it is free (start_cyc). */
 void mac_start_frame(struct mac *m, uint32_t buf);
 

@@ -48,4 +48,11 @@ void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_at
 		     const struct tx_job *j, const struct pkt_place *at, const uint8_t *wqe,
 		     bool mig_req, bool ack_req);
 
+/*
+ * Byte times that job 'j' of QP 'qp' of NIC 'nic' takes on the line: headers, payload, pad, CRCs,
+ * framing and gaps of all its packets.
+ */
+uint64_t pktizer_line_bytes(const struct nic *nic, const struct qp_attr *qp,
+			    const struct tx_job *j);
+
 #endif

@@ -3,6 +3,8 @@
  * pktizer_hdr.c - segmentation and headers of pktizer.c: opcode by place in the message, extended
  * headers by opcode (IBTA vol. 1, 9.2 and table 38; protocol.md section 2)
  */
+#include "models/packet/encap.h"
+#include "models/mac.h"
 #include "models/pktizer.h"
 #include "models/verbs/wqe.h"
 
@@ -165,4 +167,36 @@ void pktizer_headers(struct packet *p, const struct nic *nic, const struct qp_at
 		packet_begin(p, qp, &bth);
 	}
 	add_extended(p, nic, qp, j, bth.opcode, wqe);
+}
+
+/* Packet bytes as the port takes them. 'encap': how the QP's packets travel. */
+static uint32_t packet_bytes(const struct tx_job *j, const struct encap_info *encap,
+			     const struct pkt_place *at, uint8_t qp_type)
+{
+	uint32_t xeth = opcode_info[pktizer_opcode(j, at, qp_type)].xeth_bytes;
+	uint32_t words = (at->len + 3u) & ~3u;
+
+	return encap->l4 + BTH_BYTES + xeth + words + ICRC_BYTES + encap->tail;
+}
+
+uint64_t pktizer_line_bytes(const struct nic *nic, const struct qp_attr *qp, const struct tx_job *j)
+{
+	/* a datagram's destination stands in its WQE; it is on the port's kind of net */
+	const struct encap_info *encap =
+		&encaps[qp->hdr_len ? qp->encap : encap_between(&nic->addr, &nic->addr)];
+	struct pkt_place at = pktizer_place(j, 0, 0, qp->mtu);
+	uint64_t sum = mac_line_bytes(&nic->addr, packet_bytes(j, encap, &at, qp->type));
+	uint32_t n, off;
+
+	if (at.is_run_last)
+		return sum;
+	n = (uint32_t)ceil_div(j->len, qp->mtu);
+	if (n > 2) {
+		at = pktizer_place(j, qp->mtu, 1, qp->mtu);
+		sum += (uint64_t)(n - 2) *
+		       mac_line_bytes(&nic->addr, packet_bytes(j, encap, &at, qp->type));
+	}
+	off = (n - 1) * qp->mtu;
+	at = pktizer_place(j, off, n - 1, qp->mtu);
+	return sum + mac_line_bytes(&nic->addr, packet_bytes(j, encap, &at, qp->type));
 }

@@ -4,15 +4,12 @@
  *
  * Hardware: a table of send-queue counters and a linked list of ready QPs. A QP is ready while it
  * has posted basic blocks that were not fetched, credits (WQEs that the units behind may still hold
- * for it), no fetch under way and, with a rate cap, its time has come.
+ * for it), no fetch under way, and the requester has not enough of its WQEs for now.
  *
- * Modelled: deficit round robin, charged afterwards, because the length of a message is known only
- * once its WQE was read: a QP with debt pays a quantum at each visit and goes to the end of the
- * list. A visit takes a cycle and pays for 'quantum' bytes, which is more than any line carries in
- * a cycle: the visits never hold up the line. A QP alone on the list does not wait (no one is
- * treated unfairly); its debt is forgotten. Rate caps: a QP whose WQEs carry n bytes is not visited
- * again before n bytes have passed at its rate. With 'strict', a QP has its turn only while none of
- * a higher priority is ready. A QP that is reset is not visited; its counters start anew, and the
+ * Modelled: round robin, an order of WQEs each. Who sends how much is decided where messages become
+ * packets (tx_sched.h); this block keeps the requester in WQEs, of every QP as many as it can use:
+ * it says when that is enough (requester_feed.c). With 'strict', a QP has its turn only while none
+ * of a higher priority is ready. A QP that is reset is not visited; its counters start anew, and the
  * requester is told so, once nothing of it is fetched or held behind. Not modelled: the memory that
  * holds the table (every QP has its entry).
  *
@@ -27,23 +24,21 @@
 #define PRIOS 8u
 
 struct sched_qp {
-	int64_t deficit;   /* bytes; negative = debt */
-	uint64_t due_ps;   /* rate cap: not before */
 	uint16_t producer; /* posted up to here */
 	uint16_t index;    /* fetched up to here */
 	bool is_fetching;
+	bool is_fed;      /* the requester has enough WQEs of it for now */
 	bool is_closing;  /* reset: waits for what is fetched or held behind */
 	uint32_t credits; /* WQEs that may still be fetched */
 	uint32_t bf;      /* BlueFlame: the WQE at 'index', or BUF_NONE */
 	uint8_t bf_bb;    /* its basic blocks */
 	uint8_t tail;     /* segments in the last basic block before 'producer'; 0 = all */
-	uint32_t later;   /* next on the list of those that wait for their time */
 };
 
 struct qp_sched {
 	struct block b;
 	/* parameters */
-	uint32_t quantum, wqe_per_qp;
+	uint32_t wqe_per_qp;
 	bool strict;
 	/* ports */
 	struct chan *sq_db, *fetched, *credit, *fetch, *closed;
@@ -53,25 +48,22 @@ struct qp_sched {
 	uint32_t *links;
 	struct qp_list closing;
 	uint32_t *closing_links;
-	uint32_t later; /* earliest of the QPs that wait for their time, or QP_LIST_END */
 	uint32_t n_ready, n_fetching;
 	uint16_t turn; /* low bits of the QP last granted, for the wave */
 	/* statistics */
-	uint64_t doorbells, stale_doorbells, bf_late, fetches, wqes, visits_in_debt, max_ready;
+	uint64_t doorbells, stale_doorbells, bf_late, fetches, wqes, max_ready;
 };
 
 #define T struct qp_sched
 static const struct field qp_sched_fields[] = {
-	PARAM_BYTES(T, quantum, 4096, 256, 1 * MIB, "debt that a QP pays at each visit",
-		    "declared: one packet of the largest MTU"),
 	PARAM(T, wqe_per_qp, 128, 1, 32768, "WQE",
 	      "WQEs of one QP held in the units behind at most",
 	      "declared: as many as rxe keeps packets unacknowledged"),
-	PARAM_BOOL(T, strict, 0, "QPs of a higher priority (prio) always go first",
+	PARAM_BOOL(T, strict, 0, "WQEs of QPs of a higher priority (prio) are always fetched first",
 		   "declared: off, one class of service"),
 	PORT_IN(T, sq_db, sq_db, "rung doorbells, in order per QP"),
 	PORT_IN(T, fetched, sq_fetched, "what fetches brought"),
-	PORT_IN(T, credit, sq_credit, "WQEs that the requester released"),
+	PORT_IN(T, credit, sq_credit, "WQEs that the requester released, or has enough of"),
 	PORT_OUT(T, fetch, sq_fetch, "fetch orders, at most one per QP under way"),
 	PORT_OUT(T, closed, qp_closed, "QPs that are reset, whose WQEs are all released"),
 	STAT(T, doorbells, "db", "doorbells taken"),
@@ -80,7 +72,6 @@ static const struct field qp_sched_fields[] = {
 	     "BlueFlame WQEs behind others not fetched: read from memory instead"),
 	STAT(T, fetches, "req", "fetches ordered"),
 	STAT(T, wqes, "WQE", "WQEs fetched"),
-	STAT(T, visits_in_debt, "visit", "visits at which a QP only paid its debt"),
 	STAT(T, max_ready, "QP", "largest number of ready QPs"),
 	SIGNAL(T, n_ready, 20, "QPs on the ready list"),
 	SIGNAL(T, n_fetching, 20, "fetches under way"),
@@ -111,25 +102,13 @@ static void qp_sched_reset(struct block *b)
 	const struct nic *nic = b->env;
 
 	for (uint32_t i = 0; i < nic->n_qp; i++)
-		s->qp[i] = (struct sched_qp){ .credits = s->wqe_per_qp, .later = QP_LIST_OFF };
+		s->qp[i] = (struct sched_qp){ .credits = s->wqe_per_qp };
 	/* a QP is on one at most: they share their links */
 	for (uint32_t i = 0; i < PRIOS; i++)
 		qp_list_init(&s->ready[i], s->links, nic->n_qp);
 	qp_list_init(&s->closing, s->closing_links, nic->n_qp);
-	s->later = QP_LIST_END;
 	s->n_ready = s->n_fetching = 0;
 	s->turn = 0;
-}
-
-/* Put 'qpi' among those that wait for their time, sorted by it. */
-static void wait_for_time(struct qp_sched *s, uint32_t qpi)
-{
-	uint32_t *at = &s->later;
-
-	while (*at != QP_LIST_END && s->qp[*at].due_ps <= s->qp[qpi].due_ps)
-		at = &s->qp[*at].later;
-	s->qp[qpi].later = *at;
-	*at = qpi;
 }
 
 static void make_ready(struct qp_sched *s, uint32_t qpi)
@@ -152,19 +131,14 @@ static struct qp_list *first_list(struct qp_sched *s)
 
 static bool is_ready(const struct sched_qp *q)
 {
-	return !q->is_fetching && q->credits && q->producer != q->index && !q->is_closing;
+	return !q->is_fetching && !q->is_fed && q->credits && q->producer != q->index &&
+	       !q->is_closing;
 }
 
 /* Put 'qpi' on the list it belongs to, if it is ready. */
 static void consider(struct qp_sched *s, uint32_t qpi)
 {
-	struct sched_qp *q = &s->qp[qpi];
-
-	if (!is_ready(q) || q->later != QP_LIST_OFF)
-		return;
-	if (q->due_ps > s->b.now_ps)
-		wait_for_time(s, qpi);
-	else
+	if (is_ready(&s->qp[qpi]))
 		make_ready(s, qpi);
 }
 
@@ -208,7 +182,7 @@ static uint64_t end_close(struct qp_sched *s)
 		} else if (next == CYCLE_NEVER && is_free) {
 			q->is_closing = false;
 			q->producer = q->index = 0;
-			q->deficit = 0;
+			q->is_fed = false;
 			qp_closed_push(s->closed, &(struct qp_closed){ .qpi = qpi });
 			next = s->b.cycle + 1;
 		} else {
@@ -253,34 +227,20 @@ static void take_doorbell(struct qp_sched *s)
 	chan_pop(s->sq_db);
 }
 
-/*
- * Time that 'bytes' take at 'bps'; a message may have 2^31 bytes, for which ps_of_bytes() has no
- * room.
- */
-static uint64_t ps_at_rate(uint64_t bytes, uint64_t bps)
-{
-	return ps_of_bytes(bytes % MIB, bps) + bytes / MIB * ps_of_bytes(MIB, bps);
-}
-
 static void take_fetched(struct qp_sched *s)
 {
 	const struct sq_fetched *m = sq_fetched_peek(s->fetched);
 	struct sched_qp *q;
-	uint64_t bps;
 
 	if (!m)
 		return;
 	q = &s->qp[m->qpi];
-	bps = attr_of(s, m->qpi)->rate_bps;
 	SIM_CHECK(q->is_fetching && m->n_bb > 0 && m->n_wqe <= q->credits, s);
 	SIM_CHECK(m->n_bb <= (uint16_t)(q->producer - q->index), s);
 	q->is_fetching = false;
 	s->n_fetching--;
 	q->index = (uint16_t)(q->index + m->n_bb);
 	q->credits -= m->n_wqe;
-	q->deficit -= m->bytes;
-	if (bps)
-		q->due_ps = max_u64(q->due_ps, s->b.now_ps) + ps_at_rate(m->bytes, bps);
 	s->wqes += m->n_wqe;
 	consider(s, m->qpi);
 	chan_pop(s->fetched);
@@ -296,6 +256,7 @@ static void take_credit(struct qp_sched *s)
 	q = &s->qp[m->qpi];
 	/* A WQE can be finished before the order that brought it is reported. */
 	q->credits += m->n_wqe;
+	q->is_fed = m->is_fed;
 	SIM_CHECK(q->is_fetching || q->credits <= s->wqe_per_qp, s);
 	consider(s, m->qpi);
 	chan_pop(s->credit);
@@ -321,59 +282,24 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 	s->fetches++;
 }
 
-/* The QP at the head has more debt than this visit pays, and others wait behind it. */
-static bool only_pays(const struct qp_sched *s, const struct qp_list *l)
-{
-	return l->n > 1 && s->qp[l->head].deficit + s->quantum <= 0;
-}
-
-/*
- * Visit the QP at the head of the list: it pays, or its WQEs are fetched. False when the port
- * refused.
- */
+/* Order WQEs of the QP at the head of the list. False when the port refused. */
 static bool visit(struct qp_sched *s)
 {
 	struct qp_list *l;
-	struct sched_qp *q;
 	uint32_t qpi;
 
 	if (!s->n_ready)
 		return true;
 	l = first_list(s);
-	q = &s->qp[l->head];
-	if (!is_ready(q)) { /* it was reset since */
-		qp_list_take(l);
-		s->n_ready--;
-		return true;
-	}
-	if (only_pays(s, l)) {
-		q->deficit += s->quantum;
-		s->visits_in_debt++;
-		qp_list_add(l, qp_list_take(l));
-		return true;
-	}
-	if (!chan_can_push(s->fetch)) {
+	if (is_ready(&s->qp[l->head]) && !chan_can_push(s->fetch)) {
 		chan_stall(s->fetch);
 		return false;
 	}
 	qpi = qp_list_take(l);
 	s->n_ready--;
-	if (q->deficit <= 0)
-		q->deficit = q->deficit + s->quantum > 0 ? q->deficit + s->quantum : s->quantum;
-	order_fetch(s, qpi);
+	if (is_ready(&s->qp[qpi])) /* it may have been reset since, or told to be fed */
+		order_fetch(s, qpi);
 	return true;
-}
-
-/* Those whose time has come become ready. */
-static void release_due(struct qp_sched *s)
-{
-	while (s->later != QP_LIST_END && s->qp[s->later].due_ps <= s->b.now_ps) {
-		uint32_t qpi = s->later;
-
-		s->later = s->qp[qpi].later;
-		s->qp[qpi].later = QP_LIST_OFF;
-		make_ready(s, qpi);
-	}
 }
 
 static uint64_t qp_sched_step(struct block *b)
@@ -383,14 +309,11 @@ static uint64_t qp_sched_step(struct block *b)
 	bool is_free;
 
 	is_free = visit(s); /* first: what becomes ready now waits for the next cycle */
-	release_due(s);
 	take_fetched(s);
 	take_credit(s);
 	take_doorbell(s);
 	s->max_ready = max_u64(s->max_ready, s->n_ready);
-	if (s->later != QP_LIST_END)
-		next = block_cycle_at(b, s->qp[s->later].due_ps);
-	if (s->n_ready && (is_free || only_pays(s, first_list(s))))
+	if (s->n_ready && is_free)
 		next = b->cycle + 1;
 	return s->closing.n ? min_u64(next, end_close(s)) : next;
 }
@@ -400,7 +323,7 @@ const struct block_class qp_sched_class = {
 	.impl = "c",
 	.size = sizeof(struct qp_sched),
 	.fields = qp_sched_fields,
-	.doc = "ready send queues, deficit round robin over them, and credits per QP",
+	.doc = "ready send queues, round robin over them, and credits per QP",
 	.build = qp_sched_build,
 	.reset = qp_sched_reset,
 	.step = qp_sched_step,

@@ -7,23 +7,25 @@
  * ATOMICs, end-to-end credits) and one timer.
  *
  * Modelled: WQEs arrive whole and are kept until they complete, so sending again refetches payload,
- * and a WQE only where the WQE cache is smaller than what is held. QPs that can send take turns, one job (a run of at most 'burst' packets of one
- * message) each. Go-back-N: a NAK, a timeout or an implied NAK makes the QP continue at its oldest
- * unacknowledged PSN, also in the middle of a message; jobs already handed over still go out, the
+ * and a WQE only where the WQE cache is smaller than what is held. QPs that can send take turns by
+ * bytes of the line, with priorities and caps of their rates (tx_sched.h), in jobs: runs of at most
+ * 'burst' packets of one message, of one where the rate is capped. Go-back-N: a NAK, a timeout or an
+ * implied NAK makes the QP continue at its oldest unacknowledged PSN, also in the middle of a
+ * message; jobs already handed over still go out, the
  * peer drops them. READ and ATOMIC data are written to the WQE's segments, and a WQE completes when
  * the last of these writes is in the posted queue. Completions are in order; after an error the
- * rest is flushed. The packets of a QP with a rate cap are spaced. Selective repeat instead, if so set: only what is missing goes out again.
+ * rest is flushed. Selective repeat instead, if so set: only what is missing goes out again.
  * Messages of unreliable services are done when their last packet was handed to the port; an error
  * of theirs stops the send queue only. Binds and local invalidations wait until all before them in
  * their queue is finished, and are done before anything behind them goes out.
- * Not modelled: XRC; the time that a cap saved while nothing was sent.
+ * Not modelled: XRC.
  *
  * Rate: one WQE, one acknowledgement or response, one job and one completion a cycle; one write of
  * response data a cycle. Source: IBTA vol. 1, 9.7; protocol.md sections 2.3, 3, 10.
- * Files: requester_tx.c (jobs), requester_wait.c (what QPs wait for), requester_rx.c
- * (acknowledgements), requester_sr.c (selective repeat), requester_wqe.c (WQE cache),
- * requester_unacked.c (UC, UD), requester_local.c (windows), requester_state.c (commands of the
- * program), requester_timer.c, requester.h (state).
+ * Files: requester_tx.c (jobs), requester_wait.c (what QPs wait for), requester_feed.c (WQEs fetched
+ * ahead), requester_rx.c (acknowledgements), requester_sr.c (selective repeat), requester_wqe.c (WQE
+ * cache), requester_unacked.c (UC, UD), requester_local.c (windows), requester_state.c (commands of
+ * the program), requester_timer.c, requester.h (state).
  */
 #include "models/requester.h"
 
@@ -39,10 +41,20 @@ static const struct field requester_fields[] = {
 	      "declared: covers 100 Gbit/s x 20 us at 512 B; rxe has 128"),
 	PARAM(T, burst, 4, 1, 4096, "pkt", "packets of one message before the next QP's turn",
 	      "declared"),
-	PARAM(T, turn, 1, 1, 4096, "pkt",
-	      "a QP goes on with its next message until it sent so many packets", "declared: off"),
-	PARAM_BOOL(T, strict, 0, "jobs of QPs of a higher priority (prio) always go first",
+	PARAM_BYTES(T, quantum, 1024, 256, 1 * MIB,
+		    "bytes of the line that a QP sends before the next one's turn",
+		    "declared: one packet of the usual MTU"),
+	PARAM_BOOL(T, strict, 0, "QPs of a higher priority (prio) always send first",
 		   "declared: off, one class of service"),
+	PARAM_BYTES(T, rate_burst, 64 * KIB, 4096, 1 * MIB,
+		    "what a QP with a rate cap makes up for when others held it up",
+		    "declared; mlx5 packet pacing has a burst of its own (max_burst_sz)"),
+	PARAM_BYTES(T, ahead, 64 * KIB, 4096, 1 * MIB,
+		    "messages not begun for which WQEs are fetched ahead, of all QPs",
+		    "declared: 100 Gb/s x 5 us"),
+	PARAM_TIME(T, ahead_time, 4 * PS_PER_US, PS_PER_NS, PS_PER_S,
+		   "the same of a QP with a rate cap: what it sends in this time",
+		   "declared: some reads of a WQE"),
 	PARAM(T, writes, 64, 2, 4096, "req", "writes of response data under way", "declared"),
 	PARAM(T, units, 1, 1, 64, "unit", "processing units, of each direction", "declared"),
 	PARAM(T, job_cyc, 1, 1, 65536, "cyc", "cycles of a unit for a job: a small message",
@@ -164,8 +176,8 @@ static void requester_build(struct block *b)
 		r->qp[i].ring = block_alloc(b, bb, sizeof(struct req_wqe));
 		r->qp[i].mask = bb - 1;
 	}
-	r->ready_links = block_alloc(b, n, sizeof(uint32_t));
-	r->refilled_links = block_alloc(b, n, sizeof(uint32_t));
+	tx_sched_build(&r->tx, b, nic->n_qp);
+	r->feed_links = block_alloc(b, n, sizeof(uint32_t));
 	r->retire_links = block_alloc(b, n, sizeof(uint32_t));
 	r->react_links = block_alloc(b, n, sizeof(uint32_t));
 	r->flight = (uint32_t)min_u64(r->window, r->bdp_cap ? r->bdp_cap : r->window);
@@ -185,19 +197,19 @@ static void requester_reset(struct block *b)
 	struct requester *r = (struct requester *)b;
 	const struct nic *nic = b->env;
 
+	tx_sched_reset(&r->tx, r->quantum, r->rate_burst);
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
 		const struct qp_attr *a = &nic->qp[i];
 		struct req_qp *q = &r->qp[i];
 
+		tx_sched_set_prio(&r->tx, i, r->strict ? a->prio % TX_SCHED_PRIOS : 0);
+		tx_sched_set_rate(&r->tx, i, a->rate_bps);
 		*q = (struct req_qp){ .ring = q->ring, .mask = q->mask, .came = q->came };
 		req_begin_life(r, i, a->sq_psn);
 		q->is_error = q->is_silent = a->is_idle;
 		q->is_rtr = a->is_idle && !a->is_closed;
 	}
-	/* a QP is on one at most: they share their links */
-	for (uint32_t i = 0; i < REQ_PRIOS; i++)
-		qp_list_init(&r->ready[i], r->ready_links, nic->n_qp);
-	qp_list_init(&r->refilled, r->refilled_links, nic->n_qp);
+	qp_list_init(&r->feed, r->feed_links, nic->n_qp);
 	qp_list_init(&r->retire, r->retire_links, nic->n_qp);
 	qp_list_init(&r->react, r->react_links, nic->n_qp);
 	r->scatter = (struct req_scatter){ 0 };
@@ -205,12 +217,9 @@ static void requester_reset(struct block *b)
 		r->write[i].next_free = i + 1;
 	r->free_write = 0;
 	r->told_cyc = 0;
-	r->paced = QPI_NONE;
 	req_cache_reset(r);
 	r->tx_engine = r->rx_engine = (struct engine_rate){ 0 };
-	r->n_ready = r->n_held = 0;
-	r->turn_qpi = QPI_NONE;
-	r->turn_left = 0;
+	r->n_ready = r->n_held = r->n_sharing = 0;
 	req_timer_reset(r);
 }
 
@@ -248,6 +257,7 @@ static void take_wqe(struct requester *r)
 	r->wqes++;
 	r->n_held++;
 	req_cache_add(r, m->qpi, q->tail - 1);
+	req_feed_add(r, m->qpi, m->len);
 	syndrome = local_error(r, w);
 	if (syndrome)
 		req_fail(r, m->qpi, q->tail - 1, syndrome);
@@ -306,7 +316,9 @@ static uint64_t retire(struct requester *r)
 		oplog_settle(req_oplog(r), w->w.op, OP_DONE);
 	else if (!q->is_silent)
 		push_cqe(r, qpi, w, syndrome);
-	sq_credit_push(r->credit, &(struct sq_credit){ .qpi = qpi, .n_wqe = 1 });
+	if (!pos_before(q->head, q->issued))
+		req_feed_remove(r, qpi, w->w.len);
+	req_feed_release(r, qpi);
 	buf_unref(&r->b, w->w.buf);
 	req_cache_drop(r, qpi, q->head);
 	r->flushed += q->is_error;
@@ -343,6 +355,7 @@ static uint64_t requester_step(struct block *b)
 	struct requester *r = (struct requester *)b;
 	uint64_t next;
 	bool is_idle, is_cqe_free;
+	uint32_t n_held;
 
 	req_timer_expire(r);
 	if (b->in_pending)
@@ -354,14 +367,17 @@ static uint64_t requester_step(struct block *b)
 	if (r->scatter.is_busy)
 		next = min_u64(next, req_scatter(r));
 	is_cqe_free = r->retire.n == 0;
+	n_held = r->n_held;
 	next = min_u64(next, retire(r));
+	if (r->feed.n)
+		next = min_u64(next, req_feed_step(r, r->n_held != n_held));
 	if (chan_has(r->cmd) || chan_has(r->cq_error))
 		next = min_u64(next, req_take_cmd(r));
 	if (r->react.n)
 		next = min_u64(next, req_react_step(r));
 	if (chan_has(r->closed))
 		next = min_u64(next, req_take_closed(r, is_cqe_free));
-	if (r->paced != QPI_NONE)
+	if (r->tx.paced.n)
 		req_pace_step(r);
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));
@@ -369,7 +385,7 @@ static uint64_t requester_step(struct block *b)
 		next = min_u64(next, req_cache_step(r));
 	if (is_idle && r->retire.n) /* a datagram that is done without being sent */
 		next = b->cycle + 1;
-	if (r->paced != QPI_NONE)
+	if (r->tx.paced.n)
 		next = min_u64(next, req_pace_step(r));
 	if (r->wqe_cache)
 		next = min_u64(next, req_rx_next(r));

@@ -20,11 +20,11 @@
 #include "models/packet/psn.h"
 #include "models/qp_list.h"
 #include "models/recovery.h"
+#include "models/tx_sched.h"
 #include "sim/pool.h"
 
 #define REQ_TIMER_LISTS 64u /* 1..31: ACK times, enum req_rto; 32..63: RNR timer codes */
 #define REQ_RNR_LIST 32u
-#define REQ_PRIOS 8u
 #define REQ_NO_TIMER 0xffu
 
 /* A READ asks for at most 2^22 packets at a time, so that PSNs in flight stay comparable. */
@@ -87,6 +87,9 @@ struct req_qp {
 	uint32_t n_jobs;      /* handed over and not reported done */
 	uint32_t ssn, lsn;    /* sequence number of the message issued last; the limit (end-to-end
 			      credits) */
+	uint64_t unsent;      /* bytes of the messages that were not begun */
+	bool is_fed, is_told_fed; /* it needs no more WQEs; qp_sched knows */
+	bool is_sharing;          /* counted in requester.n_sharing */
 	uint8_t retry_left, rnr_left;
 	uint8_t pass;       /* counts restarts: part of the job tag */
 	uint8_t timer;      /* list it is on, or REQ_NO_TIMER */
@@ -99,9 +102,7 @@ struct req_qp {
 	bool is_unacked;                 /* unreliable: a message is done when it was sent */
 	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
 	uint64_t deadline_ps;
-	uint64_t due_ps;     /* rate cap: nothing goes out before */
-	uint32_t next_paced; /* list of those that wait for it, QPI_NONE at the end */
-	uint8_t backoff;     /* timeouts since something was acknowledged, as far as they count */
+	uint8_t backoff; /* timeouts since something was acknowledged, as far as they count */
 	/* RTO_ESTIMATED (RFC 6298, without its clock granularity) */
 	bool is_rtt_timed;
 	uint32_t rtt_psn; /* the sample ends when all before it is acknowledged */
@@ -167,24 +168,23 @@ struct req_refetch {
 struct requester {
 	struct block b;
 	/* parameters */
-	uint32_t window, burst, turn, writes, timeout_factor, units, job_cyc, rsp_cyc,
-		rsp_chain_cyc;
+	uint32_t window, burst, quantum, rate_burst, ahead, writes, timeout_factor, units, job_cyc,
+		rsp_cyc, rsp_chain_cyc;
 	uint32_t wqe_cache, wqe_reads, rsp_ahead;
 	uint8_t wqe_sets, wqe_policy; /* sets: logarithm; enum assoc_policy */
 	uint32_t recovery, sr_window, bdp_cap, rto, rto_few;
-	uint64_t rnr_25, react_delay, rto_min, rto_max;
+	uint64_t rnr_25, react_delay, rto_min, rto_max, ahead_time;
 	bool credits, strict, wqe_cache_sends, sr_ordered;
 	/* ports */
 	struct chan *wqe, *rx, *job_done, *dma_rsp, *peer_error, *mpt_rsp, *cmd, *cq_error, *closed;
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
-	struct qp_list ready[REQ_PRIOS]; /* QPs that can send, by priority; all on the first
-					    unless 'strict' */
-	struct qp_list refilled;         /* those whose turn it was when their WQE had to be read */
-	struct qp_list retire;           /* QPs whose oldest WQE is finished */
-	struct qp_list react;            /* QPs with a NAK that is not acted on yet */
-	uint32_t *ready_links, *refilled_links, *retire_links, *react_links;
+	struct tx_sched tx;    /* QPs that can send */
+	struct qp_list feed;   /* QPs of which qp_sched is to be told whether they are fed */
+	struct qp_list retire; /* QPs whose oldest WQE is finished */
+	struct qp_list react;  /* QPs with a NAK that is not acted on yet */
+	uint32_t *feed_links, *retire_links, *react_links;
 	uint32_t flight;  /* packets of a QP in flight: the smallest of the limits */
 	uint32_t sr_mask; /* bits of a map of packets, less 1 */
 	struct req_scatter scatter;
@@ -197,7 +197,6 @@ struct requester {
 	uint32_t *refetch_links;
 	struct pool *refetch_pool;
 	struct req_waiting waiting; /* of rsp_ahead */
-	uint32_t paced;             /* earliest of the QPs that wait for their time, or QPI_NONE */
 	uint64_t dma_cyc;           /* behind the cycle in which response data were written */
 	struct pool *atomic_pool;
 	struct {
@@ -207,7 +206,7 @@ struct requester {
 	struct engine_rate tx_engine, rx_engine; /* jobs sent, responses taken */
 	uint64_t told_cyc; /* behind the cycle in which the responder was told something */
 	uint32_t n_ready, n_held;
-	uint32_t turn_qpi, turn_left; /* whose turn it is, and how many packets of it are left */
+	uint32_t n_sharing; /* QPs without a cap that have messages not begun */
 	/* statistics */
 	uint64_t wqes, jobs, packets, resent_packets, resent_b, acks, responses, ghosts;
 	uint64_t wqe_refetches, wqe_refetched_bb, wqe_evictions, wqe_miss_ps;
@@ -272,7 +271,7 @@ void req_wait_lost(struct requester *r, uint32_t qpi, uint32_t end);
 /* QPs whose time has come can send again. Returns the cycle of the next. */
 uint64_t req_pace_step(struct requester *r);
 
-/* Put 'qpi' on the ready list if it can send. After every change that may let it. */
+/* 'qpi' takes its turns if it can send. After every change that may let it. */
 void req_kick(struct requester *r, uint32_t qpi);
 
 /* The WQE for which 'qpi' lost its turn is there: it goes before those that are ready. */
@@ -295,6 +294,18 @@ void req_fail(struct requester *r, uint32_t qpi, uint32_t pos, uint8_t syndrome)
 void req_try_retire(struct requester *r, uint32_t qpi);
 
 void req_take_job_done(struct requester *r);
+
+/* ---- requester_feed.c: how many WQEs are fetched ahead ---- */
+
+/* A message of 'len' bytes came that is not begun; one was begun, or will never be. */
+void req_feed_add(struct requester *r, uint32_t qpi, uint32_t len);
+void req_feed_remove(struct requester *r, uint32_t qpi, uint32_t len);
+
+/* Give back the credit of a WQE of 'qpi'; the port has room. */
+void req_feed_release(struct requester *r, uint32_t qpi);
+
+/* Tell the scheduler of one QP, unless its port was used. Returns when to run again. */
+uint64_t req_feed_step(struct requester *r, bool is_port_used);
 
 /* ---- requester_unacked.c: UC, UD ---- */
 

@@ -44,6 +44,7 @@ void req_take_mpt_rsp(struct requester *r)
 	q->is_local_busy = false;
 	w->n_dma--;
 	if (!q->is_error && m->status == XLATE_OK) {
+		req_feed_remove(r, m->tag, w->w.len);
 		q->issued++;
 		q->send++;
 		q->acked++;

@@ -4,6 +4,7 @@
  *
  * Source: IBTA vol. 1, 9.7.5 to 9.7.7; protocol.md sections 2.3 and 10.
  */
+#include "models/pktizer.h"
 #include "models/requester.h"
 
 #define OPCODES 0x1eu
@@ -42,35 +43,43 @@ static bool can_send(struct requester *r, uint32_t qpi)
 {
 	enum req_wait w = req_waits_for(r, qpi);
 
-	req_wait_note(r, qpi, w);
+	/* it can, but for its cap */
+	req_wait_note(r, qpi, w == WAIT_turn && tx_sched_is_paced(&r->tx, qpi) ? WAIT_rate : w);
 	return w == WAIT_turn;
 }
 
-static struct qp_list *ready_list(struct requester *r, uint32_t qpi)
+/* It can send: its cap may have to be waited for. */
+static void note_pace(struct requester *r, uint32_t qpi)
 {
-	return &r->ready[r->strict ? req_attr(r, qpi)->prio % REQ_PRIOS : 0];
-}
-
-/* On a list of those that can send; the lists of priorities share their links. */
-static bool is_listed(const struct requester *r, uint32_t qpi)
-{
-	return qp_list_has(&r->ready[0], qpi) || qp_list_has(&r->refilled, qpi);
+	if (tx_sched_is_paced(&r->tx, qpi))
+		req_wait_note(r, qpi, WAIT_rate);
 }
 
 void req_kick(struct requester *r, uint32_t qpi)
 {
-	if (is_listed(r, qpi) || !can_send(r, qpi))
+	if (!can_send(r, qpi))
 		return;
-	qp_list_add(ready_list(r, qpi), qpi);
-	r->n_ready++;
+	tx_sched_add(&r->tx, qpi, r->b.now_ps);
+	note_pace(r, qpi);
 }
 
 void req_resume(struct requester *r, uint32_t qpi)
 {
-	if (is_listed(r, qpi) || !can_send(r, qpi))
+	if (!can_send(r, qpi))
 		return;
-	qp_list_add(&r->refilled, qpi);
-	r->n_ready++;
+	tx_sched_resume(&r->tx, qpi, r->b.now_ps);
+	note_pace(r, qpi);
+}
+
+uint64_t req_pace_step(struct requester *r)
+{
+	uint64_t next_ps;
+	uint32_t qpi;
+
+	while ((qpi = tx_sched_release(&r->tx, r->b.now_ps)) != TX_SCHED_NONE)
+		can_send(r, qpi); /* what it waits for from now on */
+	next_ps = tx_sched_next_ps(&r->tx);
+	return next_ps == UINT64_MAX ? CYCLE_NEVER : block_cycle_at(&r->b, next_ps);
 }
 
 /* A message's first packet goes out for the first time: it gets its PSNs. */
@@ -88,11 +97,23 @@ static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 	if (!op->takes_rq)
 		q->lsn = psn_add(q->lsn, 1);
 	q->n_rd_atomic += op->is_answered;
+	req_feed_remove(r, qpi, w->w.len);
 }
 
 uint32_t req_read_part(const struct req_wqe *w, uint32_t at)
 {
 	return (uint32_t)min_u64(w->n_psn - at, REQ_READ_PART - at % REQ_READ_PART);
+}
+
+/* Packets of MTU size that a job of the QP whose turn it is may have. */
+static uint32_t job_packets(const struct requester *r, uint32_t qpi)
+{
+	uint64_t left = tx_sched_left(&r->tx);
+	uint32_t mtu = req_attr(r, qpi)->mtu;
+
+	if (tx_sched_is_capped(&r->tx, qpi))
+		return 1;
+	return left >= (uint64_t)mtu * r->burst ? r->burst : (uint32_t)ceil_div(left, mtu);
 }
 
 /* PSNs that the next job of 'w' takes, its packet 'at' being the first. */
@@ -105,43 +126,15 @@ static uint32_t job_psns(const struct requester *r, uint32_t qpi, const struct r
 
 	if (req_op_of(w)->is_answered)
 		return req_read_part(w, at);
-	return (uint32_t)min_u64(left, min_u64(room, req_attr(r, qpi)->rate_bps ? 1 : r->burst));
+	return (uint32_t)min_u64(left, min_u64(room, job_packets(r, qpi)));
 }
 
 /*
- * The QP sends or asks for 'bytes': nothing more goes out before they have passed at its rate. A
- * message may have 2^31 bytes, for which ps_of_bytes() has no room.
+ * Send PSNs 'psn' .. psn + n - 1 of message 'w', of which 'psn' is packet 'at'. Returns the byte times
+ * that they take on the line.
  */
-static void pace(struct requester *r, uint32_t qpi, uint64_t bytes)
-{
-	struct req_qp *q = &r->qp[qpi];
-	uint64_t bps = req_attr(r, qpi)->rate_bps;
-	uint32_t *at = &r->paced;
-
-	q->due_ps = max_u64(q->due_ps, r->b.now_ps) + ps_of_bytes(bytes % MIB, bps) +
-		    bytes / MIB * ps_of_bytes(MIB, bps);
-	if (q->due_ps <= r->b.now_ps)
-		return;
-	while (*at != QPI_NONE && r->qp[*at].due_ps <= q->due_ps)
-		at = &r->qp[*at].next_paced;
-	q->next_paced = *at;
-	*at = qpi;
-}
-
-uint64_t req_pace_step(struct requester *r)
-{
-	while (r->paced != QPI_NONE && r->qp[r->paced].due_ps <= r->b.now_ps) {
-		uint32_t qpi = r->paced;
-
-		r->paced = r->qp[qpi].next_paced;
-		req_kick(r, qpi);
-	}
-	return r->paced == QPI_NONE ? CYCLE_NEVER : block_cycle_at(&r->b, r->qp[r->paced].due_ps);
-}
-
-/* Send PSNs 'psn' .. psn + n - 1 of message 'w', of which 'psn' is packet 'at'. */
-static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint32_t at,
-		     uint32_t psn, uint32_t n)
+static uint64_t push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w, uint32_t at,
+			 uint32_t psn, uint32_t n)
 {
 	const struct req_qp *q = &r->qp[qpi];
 	const struct req_op *op = req_op_of(w);
@@ -186,8 +179,6 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 		oplog_mark_once(req_oplog(r), w->w.op, OP_ISSUE, r->b.now_ps);
 	else if (at == 0 || psn == q->restart_psn)
 		oplog_mark(req_oplog(r), w->w.op, OP_RETRY, r->b.now_ps);
-	if (req_attr(r, qpi)->rate_bps)
-		pace(r, qpi, op->kind == JOB_READ_REQ ? j.dma_len : j.len);
 	buf_ref(r->b.sim, j.buf);
 	tx_job_push(r->job, &j);
 	r->qp[qpi].n_jobs++;
@@ -197,23 +188,25 @@ static void push_job(struct requester *r, uint32_t qpi, const struct req_wqe *w,
 		r->resent_packets += op->is_answered ? 1 : n;
 		r->resent_b += j.len;
 	}
+	return pktizer_line_bytes(r->b.env, req_attr(r, qpi), &j);
 }
 
 /* Selective repeat: what is missing goes before what is new. */
-static void resend_job(struct requester *r, uint32_t qpi)
+static uint64_t resend_job(struct requester *r, uint32_t qpi)
 {
 	struct req_qp *q = &r->qp[qpi];
 	struct req_run run = req_sr_hole(r, q);
 	const struct req_wqe *w = req_wqe(q, run.pos);
 
 	q->restart_psn = run.psn;
-	push_job(r, qpi, w, (run.psn - w->first_psn) & PSN_MASK, run.psn, run.n);
+	return push_job(r, qpi, w, (run.psn - w->first_psn) & PSN_MASK, run.psn, run.n);
 }
 
-static void send_job(struct requester *r, uint32_t qpi)
+static uint64_t send_job(struct requester *r, uint32_t qpi)
 {
 	struct req_qp *q = &r->qp[qpi];
 	struct req_wqe *w = req_wqe(q, q->send);
+	uint64_t bytes = 0;
 	uint32_t at, n;
 
 	if (q->send == q->issued)
@@ -221,7 +214,7 @@ static void send_job(struct requester *r, uint32_t qpi)
 	at = (q->send_psn - w->first_psn) & PSN_MASK;
 	n = job_psns(r, qpi, w, at);
 	if (!q->is_unacked || !req_is_unsent(r, w))
-		push_job(r, qpi, w, at, q->send_psn, n);
+		bytes = push_job(r, qpi, w, at, q->send_psn, n);
 	if (r->rto == RTO_ESTIMATED && !q->is_rtt_timed && q->send_psn == q->top_psn) {
 		q->is_rtt_timed = true;
 		q->rtt_psn = psn_add(q->send_psn, n);
@@ -233,6 +226,7 @@ static void send_job(struct requester *r, uint32_t qpi)
 		q->send++;
 	if (q->is_unacked && req_is_unsent(r, w))
 		req_sent(r, qpi, q->una);
+	return bytes;
 }
 
 static bool is_local_next(const struct req_qp *q)
@@ -253,90 +247,75 @@ static bool is_displaced(struct requester *r, uint32_t qpi)
 	return !is_resend(r, qpi) && !req_cache_has(r, qpi, r->qp[qpi].send);
 }
 
-static void take_ready(struct requester *r, struct qp_list *l)
+/* One job of the QP whose turn it is; a port has room and a unit is free. */
+static void send_one(struct requester *r, uint32_t qpi)
 {
-	qp_list_take(l);
-	r->n_ready--;
-}
-
-/* The list whose head is to send, or NULL. Those that cannot any more are dropped on the way. */
-static struct qp_list *first_ready(struct requester *r)
-{
-	uint32_t i = r->strict ? REQ_PRIOS : 1;
-
-	for (struct qp_list *l = &r->refilled; r->n_ready; l = &r->ready[--i]) {
-		while (l->n && !can_send(r, l->head))
-			take_ready(r, l);
-		if (l->n)
-			return l;
-		if (i == 0)
-			break;
-	}
-	return NULL;
-}
-
-/* The QP sent 'n' packets: it has the next turn too, or is the last. */
-static void end_of_job(struct requester *r, uint32_t qpi, uint64_t n)
-{
-	if (r->turn_qpi != qpi)
-		r->turn_left = r->turn;
-	r->turn_qpi = qpi;
-	r->turn_left -= (uint32_t)min_u64(r->turn_left, n);
-	if (r->turn_left == 0) {
-		r->turn_qpi = QPI_NONE;
-		req_kick(r, qpi);
-	} else if (!is_listed(r, qpi) && can_send(r, qpi)) {
-		qp_list_add_first(ready_list(r, qpi), qpi);
-		r->n_ready++;
-	}
-}
-
-/* One job of the QP at the head of 'l'; a port has room and a unit is free. */
-static void send_one(struct requester *r, struct qp_list *l)
-{
-	uint32_t qpi = l->head;
-	uint64_t packets = r->packets;
+	uint64_t bytes;
 
 	engine_start(&r->tx_engine, r->b.cycle, r->units, r->job_cyc);
 	r->tx_busy_ps = engine_busy_ps(&r->tx_engine, &r->b, r->units);
-	take_ready(r, l);
 	if (is_resend(r, qpi)) {
-		resend_job(r, qpi);
+		bytes = resend_job(r, qpi);
 	} else {
 		uint32_t pos = r->qp[qpi].send;
 
-		send_job(r, qpi);
+		bytes = send_job(r, qpi);
 		req_cache_sent(r, qpi, pos);
 	}
-	end_of_job(r, qpi, r->packets - packets);
+	if (can_send(r, qpi)) {
+		tx_sched_sent(&r->tx, bytes, true, r->b.now_ps);
+		note_pace(r, qpi);
+	} else {
+		tx_sched_sent(&r->tx, bytes, false, r->b.now_ps);
+	}
 }
 
-uint64_t req_send(struct requester *r)
+/* Whose turn it is; those that cannot send any more are dropped on the way. */
+static uint32_t whose_turn(struct requester *r)
 {
-	struct qp_list *l = first_ready(r);
+	uint32_t qpi;
 
-	if (!l)
+	while ((qpi = tx_sched_head(&r->tx)) != TX_SCHED_NONE && !can_send(r, qpi))
+		tx_sched_drop(&r->tx);
+	return qpi;
+}
+
+static uint64_t send_next(struct requester *r)
+{
+	uint32_t qpi = whose_turn(r);
+
+	if (qpi == TX_SCHED_NONE)
 		return CYCLE_NEVER;
-	if (is_local_next(&r->qp[l->head])) {
-		if (!req_send_local(r, l->head))
+	if (tx_sched_is_in_debt(&r->tx)) {
+		tx_sched_pay(&r->tx);
+	} else if (is_local_next(&r->qp[qpi])) {
+		if (!req_send_local(r, qpi))
 			return CYCLE_NEVER;
-		req_wait_note(r, l->head, WAIT_order);
-		take_ready(r, l);
-	} else if (is_displaced(r, l->head)) {
+		req_wait_note(r, qpi, WAIT_order);
+		tx_sched_drop(&r->tx);
+	} else if (is_displaced(r, qpi)) {
 		/* its turn comes when the WQE was read; in place when no read can be started */
-		if (!req_wqe(&r->qp[l->head], r->qp[l->head].send)->is_refetching)
+		if (!req_wqe(&r->qp[qpi], r->qp[qpi].send)->is_refetching)
 			return CYCLE_NEVER;
-		req_wait_note(r, l->head, WAIT_wqe);
-		take_ready(r, l);
+		req_wait_note(r, qpi, WAIT_wqe);
+		tx_sched_drop(&r->tx);
 	} else {
 		if (!engine_is_free(&r->tx_engine, r->b.cycle, r->units))
 			return engine_free_cyc(&r->tx_engine, r->units);
 		if (!chan_can_push(r->job))
 			return chan_stall(r->job);
-		send_one(r, l);
+		send_one(r, qpi);
 	}
 	/* the next one may need no unit: it is local, or its WQE is to be read */
-	return r->n_ready ? r->b.cycle + 1 : CYCLE_NEVER;
+	return tx_sched_head(&r->tx) != TX_SCHED_NONE ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+uint64_t req_send(struct requester *r)
+{
+	uint64_t next = send_next(r);
+
+	r->n_ready = r->tx.n_ready;
+	return next;
 }
 
 void req_go_back(struct requester *r, uint32_t qpi)

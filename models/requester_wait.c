@@ -41,11 +41,9 @@ enum req_wait req_waits_for(const struct requester *r, uint32_t qpi)
 	if (q->is_rnr_wait)
 		return WAIT_rnr;
 	if (r->recovery == RECOVERY_SR && req_sr_has_hole(r, q))
-		return q->due_ps > r->b.now_ps ? WAIT_rate : WAIT_turn;
+		return WAIT_turn;
 	if (q->send == q->tail || (q->has_failed && !pos_before(q->send, q->fail)))
 		return q->head == q->tail ? WAIT_idle : WAIT_peer;
-	if (q->due_ps > r->b.now_ps)
-		return WAIT_rate;
 	if (psn_diff(q->send_psn, q->una) >= (int32_t)r->flight)
 		return WAIT_window;
 	if (w->is_refetching)

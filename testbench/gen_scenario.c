@@ -25,6 +25,10 @@ struct knob {
 static const struct knob knobs[] = {
 	KNOB("requester.window", NULL, "1", "2", "5", "16", "64"),
 	KNOB("requester.burst", NULL, "1", "2", "3", "7", "64"),
+	KNOB("requester.quantum", NULL, "256B", "1KiB", "64KiB"),
+	KNOB("requester.ahead", NULL, "4KiB"),
+	KNOB("requester.ahead_time", NULL, "1ns"),
+	KNOB("requester.rate_burst", NULL, "4KiB"),
 	KNOB("requester.writes", NULL, "2", "3", "8"),
 	KNOB("responder.contexts", NULL, "1", "2", "3", "8"),
 	KNOB("responder.writes", NULL, "2", "3", "8", "16"),
@@ -47,7 +51,6 @@ static const struct knob knobs[] = {
 	KNOB("wqe_fetch.wqe_slots", "200", "16", "17", "40"),
 	KNOB("wqe_fetch.rq_prefetch", NULL, "1", "2", "7"),
 	KNOB("wqe_fetch.rq_low", NULL, "0", "1", "64"),
-	KNOB("qp_sched.quantum", NULL, "256B", "1KiB"),
 	KNOB("qp_sched.wqe_per_qp", NULL, "1", "2", "3"),
 	KNOB("mtt.mpt_sets", "64", "1", "2"),
 	KNOB("mtt.mpt_ways", NULL, "1"),

@@ -51,6 +51,9 @@ void tbr_start(struct tb_requester *e, const char *const *sets);
 /* Run to the end; every buffer must have come home. */
 void tbr_end(struct tb_requester *e);
 
+/* WQEs released so far. */
+uint32_t tbr_released(const struct tb_requester *e);
+
 /* A WQE of one segment (or of 'n_sge' that share 'len' unevenly) at memory offset 'off'; flags:
  * enum below. */
 enum { TBR_SILENT = 1, TBR_FENCE = 2, TBR_INLINE = 4 };

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "models/pktizer.h"
 #include "testbench/tb_requester.h"
 
 #define ACK_31 (AETH_ACK | AETH_NO_CREDITS)
@@ -120,20 +121,58 @@ static void requester_psn_wraps_at_24_bits(void)
 	tbr_end(&e);
 }
 
-static void requester_qps_take_turns_by_burst(void)
+/* A turn is worth 512 bytes of the line: two packets, or one where the debt of the last is paid. */
+static void requester_qps_take_turns_by_bytes(void)
 {
-	static const uint32_t turn[] = { 0, 0, 1, 0,
-					 1 }; /* the second is posted a cycle after the first */
+	static const uint32_t sizes[] = { 9 * TBR_MTU, 1 };
+	uint64_t line[2] = { 0 };
+	uint32_t n[2] = { 0 };
 
-	start("requester.burst=2");
-	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 6 * TBR_MTU, 0);
-	tbr_post(&e, 1, MLX5_OPCODE_RDMA_WRITE, 4 * TBR_MTU, 0);
+	start2("requester.burst=2", "requester.quantum=512B");
+	for (uint32_t i = 0; i < 30; i++)
+		tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, sizes[0], 0);
+	for (uint32_t i = 0; i < 30; i++)
+		tbr_post(&e, 1, MLX5_OPCODE_RDMA_WRITE, sizes[1], 0);
 	tbr_settle(&e);
-	CU_ASSERT_EQUAL_FATAL(e.job->n_received, 5);
-	for (uint32_t i = 0; i < 5; i++)
-		CU_ASSERT_EQUAL(tbr_job(&e, i)->qpi, turn[i]);
-	tbr_ack(&e, 0, 0, 105, ACK_31, 1);
-	tbr_ack(&e, 0, 1, 103, ACK_31, 1);
+	for (uint32_t i = 0; n[1] < 30; i++) {
+		const struct tx_job *j = tbr_job(&e, i);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+		CU_ASSERT(j->len <= 2 * TBR_MTU);
+		if (j->qpi == 0 && n[1] == 0) /* it was there before the other */
+			continue;
+		line[j->qpi] += pktizer_line_bytes(&e.nic, &e.qp[j->qpi], j);
+		n[j->qpi]++;
+	}
+	CU_ASSERT(line[1] > 2000 && line[0] < line[1] + 2000 && line[1] < line[0] + 2000);
+	tbr_ack(&e, 0, 0, 100 + 9 * 30 - 1, ACK_31, 30);
+	tbr_ack(&e, 0, 1, 100 + 30 - 1, ACK_31, 30);
+	tbr_end(&e);
+}
+
+/* A QP with enough to send is fed, and is not when that is sent. */
+static void requester_enough_waiting_is_fed(void)
+{
+	const struct sq_credit *c;
+
+	start("requester.ahead=4KiB");
+	e.is_silent = true;
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 600 * TBR_MTU, 0); /* more than the window */
+	tbr_settle(&e);
+	CU_ASSERT_EQUAL(((const struct requester *)(void *)e.t.dut)->qp[0].unsent, 0);
+	for (uint32_t i = 0; i < 4; i++)
+		tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 1024, 0);
+	tbr_settle(&e);
+	c = tb_got(e.credit, e.credit->n_received - 1);
+	CU_ASSERT(e.credit->n_received > 0 && c->is_fed && c->n_wqe == 0);
+	e.is_silent = false;
+	tbr_ack(&e, 0, 0, 100 + 511, ACK_31, 0);
+	tbr_settle(&e);
+	c = tb_got(e.credit, e.credit->n_received - 1);
+	CU_ASSERT(!c->is_fed);
+	tbr_ack(&e, 0, 0, 100 + 600 + 4 * 4 - 1, ACK_31, 5);
+	tbr_settle(&e);
+	CU_ASSERT_EQUAL(tbr_released(&e), 5);
 	tbr_end(&e);
 }
 
@@ -304,7 +343,7 @@ static void requester_unsignaled_completes_silently(void)
 	tbr_ack(&e, 0, 0, 101, ACK_31, 2);
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(e.cqe->n_received, 1);
-	CU_ASSERT_EQUAL(e.credit->n_received, 2);
+	CU_ASSERT_EQUAL(tbr_released(&e), 2);
 	expect_cqe(0, 1, 0);
 	tbr_end(&e);
 }
@@ -383,7 +422,8 @@ CU_TestInfo test_requester_tests[] = {
 	{ "long message goes in bursts", requester_long_message_goes_in_bursts },
 	{ "strict priority goes first", requester_strict_priority_goes_first },
 	{ "PSN wraps at 24 bits", requester_psn_wraps_at_24_bits },
-	{ "QPs take turns by burst", requester_qps_take_turns_by_burst },
+	{ "QPs take turns by bytes", requester_qps_take_turns_by_bytes },
+	{ "enough waiting is fed", requester_enough_waiting_is_fed },
 	{ "window holds packets back", requester_window_holds_packets_back },
 	{ "READ scatters responses", requester_read_scatters_responses },
 	{ "ATOMIC result is little-endian", requester_atomic_result_is_little_endian },

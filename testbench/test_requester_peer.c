@@ -196,7 +196,7 @@ static void take_job(struct tb *t, struct tb_port *p, const void *msg)
 	uint32_t n = is_answered(&j) ? 1 : psn_count(j.len, TBR_MTU);
 
 	(void)t;
-	if (++x.n_jobs == x.fault_at)
+	if (!is_answered(&j) && j.len && ++x.n_jobs == x.fault_at)
 		j.msg_off += TBR_MTU;
 	for (uint32_t i = 0; i < n; i++)
 		if (!is_lost())

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_line_share.c - what each QP gets of the line in whole runs, measured on the frames at the port
+ */
+#include <CUnit/CUnit.h>
+#include <string.h>
+
+#include "models/mac.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_run.h"
+
+#define LINK "[link0]\na = nic0\nb = nic1\nlength = 2m\n"
+#define FIRST_QPN 0x100u
+#define MAX_QPS 100u
+
+/* One QP, its messages and how many of them wait at a time. */
+struct load {
+	const char *keys; /* of the QP at the sender */
+	uint32_t size, repeat, window;
+};
+
+/* What a QP put on the line, frames with preamble and gap. */
+struct flow {
+	uint64_t bytes;             /* all of it */
+	uint64_t first_ps, last_ps; /* starts of the first and the last frame */
+	/* behind its first quarter, when all in front of the line is full, while all QPs sent */
+	uint64_t rest, rest_ps, end_ps;
+	uint32_t last_bytes;
+};
+
+struct shares {
+	struct flow flow[MAX_QPS];
+	uint64_t bytes[MAX_QPS]; /* while all of them sent */
+	uint64_t between;        /* mean bytes of one QP before another one's turn */
+	uint64_t resent;         /* packets */
+};
+
+static const char *losses = ""; /* lines of the trace */
+
+static const char *trace_of(const struct load *l, uint32_t n, uint32_t mtu, const char *op)
+{
+	static struct tb_text t;
+
+	t.n = 0;
+	tb_put(&t, "rnicsim-trace 1\nhost h0\nhost h1\n"
+		   "mr h0 src va=0x10000000 len=1MiB access=lw fill=inc\n"
+		   "mr h1 dst va=0x20000000 len=1MiB access=lw,rw,rr fill=zero\n");
+	for (uint32_t i = 0; i < n; i++)
+		tb_put(&t,
+		       "qp h0 q%u type=RC peer=h1.q%u mtu=%u sq=512 %s\n"
+		       "qp h1 q%u type=RC peer=h0.q%u mtu=%u qpn=%u\n",
+		       i, i, mtu, l[i].keys, i, i, mtu, FIRST_QPN + i);
+	for (uint32_t i = 0; i < n; i++)
+		if (l[i].repeat)
+			tb_put(&t,
+			       "post h0.q%u id=%u op=%s sge=src:0:%u remote=dst:0 repeat=%u "
+			       "window=%u\n",
+			       i, i + 1, op, l[i].size, l[i].repeat, l[i].window);
+	tb_put(&t, "%s", losses);
+	return tb_write("share.trace", t.at, t.n);
+}
+
+/* The QP of a frame of nic0, or MAX_QPS. */
+static uint32_t qp_of(const struct tb_run_packet *p)
+{
+	const uint8_t *qpn = p->bytes + 42 + 5; /* Ethernet, IPv4, UDP; BTH: destination QP */
+	uint32_t i = ((uint32_t)qpn[0] << 16 | (uint32_t)qpn[1] << 8 | qpn[2]) - FIRST_QPN;
+
+	return p->nic == 0 && p->is_tx && i < MAX_QPS ? i : MAX_QPS;
+}
+
+static uint32_t line_bytes(const struct tb_run *t, const struct tb_run_packet *p)
+{
+	return mac_line_bytes(&rnic_nic(&t->r, 0)->addr, p->len);
+}
+
+/* A frame from 'ps' on; the last one's bytes take time behind end_ps. */
+static void add_rest(struct flow *f, uint64_t ps, uint32_t bytes)
+{
+	if (!f->rest_ps)
+		f->rest_ps = ps;
+	else
+		f->rest += f->last_bytes;
+	f->last_bytes = bytes;
+	f->end_ps = ps;
+}
+
+static void measure(const struct tb_run *t, uint32_t n, struct shares *s)
+{
+	uint64_t from = 0, to = UINT64_MAX, all = 0, turns = 0, seen[MAX_QPS] = { 0 };
+	uint32_t last = MAX_QPS;
+
+	memset(s, 0, sizeof(*s));
+	for (uint32_t k = 0; k < t->n_packets; k++) {
+		const struct tb_run_packet *p = &t->packets[k];
+		uint32_t i = qp_of(p);
+
+		if (i == MAX_QPS)
+			continue;
+		if (!s->flow[i].bytes)
+			s->flow[i].first_ps = p->ps;
+		s->flow[i].last_ps = p->ps;
+		s->flow[i].bytes += line_bytes(t, p);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		from = max_u64(from, s->flow[i].first_ps);
+		to = min_u64(to, s->flow[i].last_ps);
+	}
+	for (uint32_t k = 0; k < t->n_packets; k++) {
+		const struct tb_run_packet *p = &t->packets[k];
+		uint32_t i = qp_of(p);
+
+		if (i == MAX_QPS)
+			continue;
+		seen[i] += line_bytes(t, p);
+		if (seen[i] * 4 > s->flow[i].bytes && p->ps <= to)
+			add_rest(&s->flow[i], p->ps, line_bytes(t, p));
+		if (p->ps < from || p->ps >= to)
+			continue;
+		s->bytes[i] += line_bytes(t, p);
+		all += line_bytes(t, p);
+		turns += i != last;
+		last = i;
+	}
+	s->between = turns ? all / turns : 0;
+	s->resent = tb_run_stat(t, "nic0.requester.resent_packets");
+}
+
+static void run(const struct load *l, uint32_t n, uint32_t mtu, const char *const *sets,
+		struct shares *s)
+{
+	struct tb_run t;
+
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = trace_of(l, n, mtu, "RDMA_WRITE"),
+					    .ini = LINK "[workload]\ncores = 2\n",
+					    .sets = sets,
+					    .keep_packets = true,
+					    .no_checkers = true });
+	measure(&t, n, s);
+	tb_run_close(&t);
+}
+
+/* QPs whose bytes are more than 'percent' from the mean. */
+static uint32_t unfair(const struct shares *s, uint32_t n, uint32_t percent)
+{
+	uint64_t sum = 0;
+	uint32_t wrong = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += s->bytes[i];
+	for (uint32_t i = 0; i < n; i++)
+		wrong += s->bytes[i] * n * 100 > sum * (100 + percent) ||
+			 s->bytes[i] * n * 100 < sum * (100 - percent);
+	return wrong + (sum == 0);
+}
+
+/* Bits a second. */
+static uint64_t rate_of(const struct flow *f)
+{
+	return f->rest * 8 * (PS_PER_S / PS_PER_NS) / ((f->end_ps - f->rest_ps) / PS_PER_NS + 1);
+}
+
+static bool is_about(uint64_t got, uint64_t want)
+{
+	return got > want - want / 50 && got < want + want / 50;
+}
+
+static void line_long_and_short_messages_get_equal_bytes(void)
+{
+	static const struct load two[] = { { "", 65536, 24, 16 }, { "", 2048, 1200, 400 } };
+	static const struct load three[] = { { "", 524288, 3, 3 },
+					     { "", 16384, 200, 64 },
+					     { "", 4096, 800, 200 } };
+	static const struct load capped[] = { { "rate=40Gbps", 65536, 24, 16 },
+					      { "", 2048, 1200, 400 } };
+	struct shares s;
+
+	for (uint32_t mtu = 1024; mtu <= 4096; mtu *= 4) {
+		run(two, 2, mtu, NULL, &s);
+		CU_ASSERT_EQUAL(unfair(&s, 2, 3), 0);
+		run(three, 3, mtu, NULL, &s);
+		CU_ASSERT_EQUAL(unfair(&s, 3, 3), 0);
+	}
+	run(capped, 2, 1024, NULL, &s); /* the oracle itself */
+	CU_ASSERT(unfair(&s, 2, 3) > 0);
+}
+
+/* Every second of many QPs has long messages. */
+static void line_many_qps_get_equal_bytes(void)
+{
+	struct load l[MAX_QPS];
+	struct shares s;
+
+	for (uint32_t i = 0; i < MAX_QPS; i++)
+		l[i] = i % 2 ? (struct load){ "", 65536, 2, 2 }
+			     : (struct load){ "", 1024, 128, 64 };
+	run(l, MAX_QPS, 1024, NULL, &s);
+	CU_ASSERT_EQUAL(unfair(&s, MAX_QPS, 10), 0);
+}
+
+static void line_quantum_is_what_a_turn_sends(void)
+{
+	static const struct load l[] = { { "", 262144, 4, 4 }, { "", 262144, 4, 4 } };
+	static const struct {
+		const char *set;
+		uint64_t bytes;
+	} quanta[] = { { "requester.quantum=1KiB", 1024 },
+		       { "requester.quantum=4KiB", 4096 },
+		       { "requester.quantum=16KiB", 16384 },
+		       { "requester.quantum=64KiB", 65536 } };
+	struct shares s;
+
+	for (size_t i = 0; i < ARRAY_LEN(quanta); i++) {
+		run(l, 2, 1024, (const char *[]){ quanta[i].set, NULL }, &s);
+		CU_ASSERT(s.between + 2000 > quanta[i].bytes && s.between < quanta[i].bytes + 2000);
+	}
+}
+
+#define STRICT \
+	(const char *[]) \
+	{ \
+		"requester.strict=on", "qp_sched.strict=on", NULL \
+	}
+
+static void line_low_priority_gets_what_is_left(void)
+{
+	static const struct load all[] = { { "prio=6", 65536, 30, 16 },
+					   { "prio=1", 65536, 30, 16 } };
+	static const struct load capped[] = { { "prio=6 rate=30Gbps", 65536, 15, 15 },
+					      { "prio=1", 65536, 60, 16 } };
+	struct shares s;
+
+	run(all, 2, 1024, STRICT, &s);
+	/* it starves until the other has ended */
+	CU_ASSERT(s.bytes[1] * 50 <= s.bytes[0]);
+	CU_ASSERT(s.flow[1].first_ps > s.flow[0].rest_ps);
+	run(all, 2, 1024, NULL, &s); /* the oracle itself: without, it does not */
+	CU_ASSERT_EQUAL(unfair(&s, 2, 3), 0);
+	run(capped, 2, 1024, STRICT, &s);
+	CU_ASSERT(is_about(rate_of(&s.flow[0]), 30 * GBPS));
+	CU_ASSERT(is_about(s.bytes[1] * 3, s.bytes[0] * 7));
+}
+
+/* About half a millisecond of 'size' at 'gbps', alone and beside one without a cap. */
+static void check_cap(uint64_t gbps, uint32_t size)
+{
+	uint32_t repeat = (uint32_t)max_u64(1, min_u64(4000, gbps * 62500 / size));
+	uint64_t us = (uint64_t)repeat * size / (gbps * 125);
+	uint32_t n = us < 1000 && gbps < 50 ? 2 : 1; /* beyond, a fair share is less */
+	char keys[32];
+	struct load l[] = { { keys, size, repeat, repeat < 400 ? repeat : 400 },
+			    { "", 65536, (uint32_t)(1 + us / 6), 16 } };
+	struct shares s;
+
+	snprintf(keys, sizeof(keys), "rate=%uGbps", (unsigned)gbps);
+	for (; n; n--) {
+		run(l, n, 4096, NULL, &s);
+		CU_ASSERT(is_about(rate_of(&s.flow[0]), gbps * GBPS));
+		/* the oracle itself */
+		CU_ASSERT(!is_about(rate_of(&s.flow[0]), gbps * GBPS * 105 / 100));
+	}
+}
+
+static void line_caps_hold_for_any_size(void)
+{
+	static const uint64_t gbps[] = { 1, 10, 25, 50, 90 };
+
+	for (size_t k = 0; k < ARRAY_LEN(gbps); k++) {
+		if (gbps[k] <= 10) /* a QP sends about 12 M messages a second */
+			check_cap(gbps[k], 64);
+		check_cap(gbps[k], 1024);
+		check_cap(gbps[k], 65536);
+		check_cap(gbps[k], 1u << 20);
+	}
+}
+
+/* What is sent again counts as what is sent. */
+static void line_cap_counts_what_is_sent_again(void)
+{
+	static const struct load l[] = { { "rate=10Gbps", 65536, 30, 30 }, { "", 65536, 200, 16 } };
+	static const char *const recoveries[] = { "gbn", "sr" };
+
+	for (size_t i = 0; i < ARRAY_LEN(recoveries); i++) {
+		char req[64], rsp[64];
+		struct shares s;
+		uint64_t net = 30 * 65536;
+
+		snprintf(req, sizeof(req), "requester.recovery=%s", recoveries[i]);
+		snprintf(rsp, sizeof(rsp), "responder.recovery=%s", recoveries[i]);
+		losses = "wire h0 h1 drop nth=1000,2000,3000,4000,5000,6000,7000,8000\n";
+		run(l, 2, 1024, (const char *[]){ req, rsp, NULL }, &s);
+		losses = "";
+		CU_ASSERT(s.resent >= 8);
+		CU_ASSERT(is_about(rate_of(&s.flow[0]), 10 * GBPS));
+		CU_ASSERT(s.flow[0].bytes > net + net / 13); /* headers alone are a thirteenth */
+	}
+}
+
+/* Time of one without a cap, of 4 MB, beside sixty QPs of 20 Mb/s with much to send. */
+static uint64_t time_beside_sixty(const char *ahead_time)
+{
+	struct load l[61];
+	struct shares s;
+
+	for (uint32_t i = 0; i < 61; i++)
+		l[i] = i ? (struct load){ "rate=20Mbps", 256, 16, 16 }
+			 : (struct load){ "", 65536, 60, 16 };
+	run(l, 61, 1024,
+	    (const char *[]){ "wqe_fetch.wqe_slots=300", "wqe_fetch.prefetch=4", ahead_time, NULL },
+	    &s);
+	return s.flow[0].last_ps - s.flow[0].first_ps;
+}
+
+static void line_capped_qps_hold_no_one_up(void)
+{
+	CU_ASSERT(time_beside_sixty("requester.ahead_time=4us") < 370 * PS_PER_US);
+	CU_ASSERT(time_beside_sixty("requester.ahead_time=1s") >
+		  700 * PS_PER_US); /* the oracle itself */
+}
+
+CU_TestInfo test_line_share_tests[] = {
+	{ "long and short messages get equal bytes", line_long_and_short_messages_get_equal_bytes },
+	{ "many QPs get equal bytes", line_many_qps_get_equal_bytes },
+	{ "quantum is what a turn sends", line_quantum_is_what_a_turn_sends },
+	{ "low priority gets what is left", line_low_priority_gets_what_is_left },
+	{ "caps hold for any size", line_caps_hold_for_any_size },
+	{ "cap counts what is sent again", line_cap_counts_what_is_sent_again },
+	{ "capped QPs hold no one up", line_capped_qps_hold_no_one_up },
+	CU_TEST_INFO_NULL
+};
