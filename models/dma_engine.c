@@ -188,7 +188,7 @@ static uint64_t take_cpl(struct dma_engine *d)
 	SIM_CHECK(tag->ctx != DMA_CTX_NONE && t->len <= tag->left, d);
 	tag->left -= t->len;
 	d->cpl_room += t->len;
-	d->has_changed = true;
+	d->has_changed = d->is_short;
 	d->cpl_free_cyc = d->b.cycle + ceil_div(t->len, d->width);
 	if (tag->left == 0) {
 		d->ctx[tag->ctx].tags--;

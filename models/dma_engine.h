@@ -85,6 +85,7 @@ struct dma_engine {
 	uint32_t grants[DMA_GROUPS];
 	bool has_changed; /* what the queues wait for, in this step */
 	bool is_refused;  /* by the port to the link */
+	bool is_short;    /* a queue waits for a tag or for room for completions */
 	uint64_t due_cyc; /* when the queues must be looked at, if nothing changes before */
 	uint32_t *ring;   /* translated requests by order & ring_mask, as long as they are queued */
 	uint64_t *unasked; /* bits of the ring: a page of this request may be asked for */

@@ -83,7 +83,7 @@ void dma_queues_note(struct dma_engine *d)
 	uint64_t now = d->b.cycle;
 
 	d->due_cyc = CYCLE_NEVER;
-	d->has_changed = false;
+	d->has_changed = d->is_short = false;
 	for (uint32_t left = d->used; left; left &= left - 1) {
 		uint32_t q = (uint32_t)__builtin_ctz(left);
 		struct dma_queue *queue = &d->queue[q];
@@ -96,6 +96,7 @@ void dma_queues_note(struct dma_engine *d)
 			d->due_cyc = min_u64(d->due_cyc, max_u64(at, now + 1));
 		else if (has_failed(d, q))
 			d->due_cyc = now + 1;
+		d->is_short |= cause == WAIT_TAG || cause == WAIT_CPL;
 		if (queue->cause != cause) {
 			charge(d, queue);
 			queue->cause = (uint8_t)cause;
@@ -242,8 +243,12 @@ static void send(struct dma_engine *d, uint32_t q)
 static uint32_t sender_of(const struct dma_engine *d, uint32_t group)
 {
 	uint32_t rd = DMA_QUEUE(group, 0), wr = DMA_QUEUE(group, 1);
-	bool can_read = can_send(d, rd), can_write = can_send(d, wr);
+	bool can_read, can_write;
 
+	if (!(d->used >> rd & 3))
+		return DMA_QUEUES;
+	can_read = can_send(d, rd);
+	can_write = can_send(d, wr);
 	if (can_read && can_write) {
 		const struct dma_ctx *r = &d->ctx[d->queue[rd].list.head];
 		const struct dma_ctx *w = &d->ctx[d->queue[wr].list.head];
@@ -280,7 +285,7 @@ void dma_queues_reset(struct dma_engine *d)
 		d->reads_granted[k] = d->reads_left[k] = 0;
 	}
 	d->used = 0;
-	d->has_changed = d->is_refused = false;
+	d->has_changed = d->is_refused = d->is_short = false;
 	d->due_cyc = CYCLE_NEVER;
 	d->grants[DMA_PHYS] = d->grants[DMA_VIRT] = 0;
 	d->last_group = DMA_VIRT;
