@@ -29,14 +29,30 @@ static unsigned utf8_len(const unsigned char *s)
 	return n;
 }
 
+/* Characters that stand for themselves, from 's' on. */
+static size_t plain_len(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 void json_put_string(FILE *f, const char *str)
 {
 	const unsigned char *s = (const unsigned char *)str;
 
 	putc('"', f);
 	while (*s) {
-		unsigned n = utf8_len(s);
+		size_t n = plain_len(s);
 
+		if (n) {
+			fwrite(s, 1, n, f);
+			s += n;
+			continue;
+		}
+		n = utf8_len(s);
 		if (n == 0) {
 			fputs("\\ufffd", f);
 			n = 1;

@@ -114,7 +114,7 @@ static enum sim_end next_time(struct sim *s, uint64_t next_ps)
 
 enum sim_end sim_run(struct sim *s)
 {
-	uint64_t report_at = s->steps + PROGRESS_STEPS;
+	uint64_t report_at = s->progress ? s->steps + PROGRESS_STEPS : UINT64_MAX;
 	enum sim_end end = SIM_END_RUNNING;
 
 	SIM_CHECK(s->n_domains > 0, NULL);
@@ -134,7 +134,7 @@ enum sim_end sim_run(struct sim *s)
 			domain_run_tick(d);
 		else
 			domain_run_edge(d);
-		if (s->progress && s->steps >= report_at) {
+		if (s->steps >= report_at) {
 			s->progress(s, s->progress_arg);
 			report_at = s->steps + PROGRESS_STEPS;
 		}

@@ -41,18 +41,24 @@ static uint64_t digits_of(uint64_t v)
 	return q | (x - q * 10) << 8;
 }
 
-/* Without leading zeros; may write up to seven bytes more than it returns. */
+/* The digits behind the first 'skip' of them, as text; writes eight bytes. */
+static char *put_digits(char *p, uint64_t digits, uint64_t skip)
+{
+	digits = htole64((digits + 0x3030303030303030) >> 8 * skip);
+	memcpy(p, &digits, sizeof(digits));
+	return p + sizeof(digits) - skip;
+}
+
 static char *put_number(char *p, uint64_t v)
 {
-	uint64_t digits = digits_of(v % TEN_8), zeros = 0;
+	uint64_t digits;
 
-	if (v >= TEN_8)
+	if (v >= TEN_8) {
 		p = put_number(p, v / TEN_8);
-	else
-		zeros = (uint64_t)__builtin_ctzll(digits | 1ull << 56) / 8;
-	digits = htole64((digits + 0x3030303030303030) >> 8 * zeros);
-	memcpy(p, &digits, sizeof(digits));
-	return p + sizeof(digits) - zeros;
+		return put_digits(p, digits_of(v % TEN_8), 0);
+	}
+	digits = digits_of(v);
+	return put_digits(p, digits, (uint64_t)__builtin_ctzll(digits | 1ull << 56) / 8);
 }
 
 static char *put_u64(char *p, uint64_t v)
