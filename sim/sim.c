@@ -77,12 +77,16 @@ struct domain *sim_domain(struct sim *s, uint64_t hz)
 
 static struct domain *earliest(const struct sim *s)
 {
-	struct domain *d = s->domains[0];
+	struct domain *first = s->domains[0];
+	uint64_t at = first->next_ps;
 
-	for (uint32_t i = 1; i < s->n_domains; i++)
-		if (s->domains[i]->next_ps < d->next_ps)
-			d = s->domains[i];
-	return d;
+	for (uint32_t i = 1; i < s->n_domains; i++) {
+		struct domain *d = s->domains[i];
+
+		first = d->next_ps < at ? d : first;
+		at = min_u64(at, d->next_ps);
+	}
+	return first;
 }
 
 uint64_t sim_next_ps(const struct sim *s)
