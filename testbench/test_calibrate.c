@@ -41,6 +41,10 @@ static void rows_have_all_that_a_reader_needs(void)
 
 		CU_ASSERT(r->profile && r->what && r->unit && strlen(r->source) > 5);
 		CU_ASSERT(r->published > 0 && r->percent >= 0 && r->percent <= 25);
+		CU_ASSERT((r->band == BAND_RANGE) == (r->upto > r->published));
+		/* a threshold of ours stands only where no number was published */
+		CU_ASSERT((r->band != BAND_AT_LEAST && r->band != BAND_AT_MOST) ||
+			  strstr(r->source, "anomalies"));
 		CU_ASSERT(parses(r->perf));
 		CU_ASSERT_EQUAL(r->versus != NULL, r->value == VALUE_SHARE);
 		CU_ASSERT(!r->versus || parses(r->versus));
@@ -90,23 +94,28 @@ static void judge_knows_each_band(void)
 {
 	static const struct {
 		enum calibrate_band band;
-		double simulated;
+		double simulated, error;
 		bool is_met;
 	} cases[] = {
-		{ BAND_WITHIN, 90, true },      { BAND_WITHIN, 110, true },
-		{ BAND_WITHIN, 89.9, false },   { BAND_WITHIN, 110.1, false },
-		{ BAND_AT_LEAST, 90, true },    { BAND_AT_LEAST, 89.9, false },
-		{ BAND_AT_LEAST, 500, true },   { BAND_AT_MOST, 110, true },
-		{ BAND_AT_MOST, 110.1, false }, { BAND_AT_MOST, 1, true },
+		{ BAND_WITHIN, 90, -10, true },      { BAND_WITHIN, 110, 10, true },
+		{ BAND_WITHIN, 89.9, -10.1, false }, { BAND_WITHIN, 110.1, 10.1, false },
+		{ BAND_RANGE, 100, 0, true },        { BAND_RANGE, 150, 0, true },
+		{ BAND_RANGE, 200, 0, true },        { BAND_RANGE, 220, 10, true },
+		{ BAND_RANGE, 221, 10.5, false },    { BAND_RANGE, 90, -10, true },
+		{ BAND_RANGE, 89.9, -10.1, false },  { BAND_UNDER, 100, 0, true },
+		{ BAND_UNDER, 1, -99, true },        { BAND_UNDER, 100.1, 0.1, false },
+		{ BAND_AT_LEAST, 100, 0, true },     { BAND_AT_LEAST, 99.9, -0.1, false },
+		{ BAND_AT_LEAST, 500, 400, true },   { BAND_AT_MOST, 100, 0, true },
+		{ BAND_AT_MOST, 100.1, 0.1, false }, { BAND_AT_MOST, 1, -99, true },
 	};
-	struct calibrate_row row = { .published = 100, .percent = 10 };
+	struct calibrate_row row = { .published = 100, .upto = 200, .percent = 10 };
 	struct calibrate_result r;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		row.band = cases[i].band;
 		calibrate_judge(&row, cases[i].simulated, &r);
 		CU_ASSERT_EQUAL(r.is_met, cases[i].is_met);
-		CU_ASSERT_DOUBLE_EQUAL(r.error_percent, cases[i].simulated - 100, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(r.error_percent, cases[i].error, 1e-9);
 	}
 	row.band = BAND_WITHIN;
 	calibrate_judge(&row, NAN, &r); /* a benchmark that did not end */

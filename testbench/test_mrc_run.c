@@ -167,6 +167,81 @@ static void responder_resources_of_a_run_foretell_other_sizes(void)
 	free(csv);
 }
 
+/* WRITEs of up to 4 KiB to and from anywhere. */
+static const char *write_scattered(void)
+{
+	static char text[65536], path[512];
+	struct rng r;
+	int n = sprintf(text, "rnicsim-trace 1\nhost h0\nhost h1\n"
+			      "mr h0 src va=0x10000000 len=1MiB access=lw\n"
+			      "mr h1 dst va=0x20000000 len=1MiB access=lw,rw\n");
+
+	rng_seed(&r, "test_mrc_run", 1);
+	for (unsigned i = 0; i < RUN_QPS; i++)
+		n += sprintf(text + n,
+			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i,
+			     i, i);
+	for (unsigned i = 0; i < 600; i++)
+		n += sprintf(
+			text + n, "post h0.q%u id=%u op=RDMA_WRITE sge=src:%u:%u remote=dst:%u\n",
+			i % RUN_QPS, i + 1, 64 * (unsigned)rng_below(&r, 16000),
+			1 + (unsigned)rng_below(&r, 4096), 64 * (unsigned)rng_below(&r, 16000));
+	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, (size_t)n));
+	return path;
+}
+
+#define PAGES(ways, more) \
+	{ \
+		"mtt.sets=1", "mtt.ways=" ways, more, NULL \
+	}
+#define ONE_AT_A_TIME "mtt.line=8", "mtt.window=1", "mtt.max_misses=1"
+#define MANY_AT_A_TIME "mtt.line=64", "mtt.window=64", "mtt.max_misses=16"
+
+/*
+ * Translations of both of its clients. One look-up at a time, the misses of a run are those of its own curve to
+ * the last one. With reads outstanding some look-ups share another's read: these are no misses, but the
+ * curve, which knows of no reads, counts those that come late; it lies above, by no more than what was shared.
+ */
+static void translation_cache_of_a_run_has_its_own_curve(void)
+{
+	static const struct {
+		unsigned ways;
+		const char *one[6], *many[6];
+	} sizes[] = {
+		{ 2, PAGES("2", ONE_AT_A_TIME), PAGES("2", MANY_AT_A_TIME) },
+		{ 8, PAGES("8", ONE_AT_A_TIME), PAGES("8", MANY_AT_A_TIME) },
+		{ 32, PAGES("32", ONE_AT_A_TIME), PAGES("32", MANY_AT_A_TIME) },
+		{ 128, PAGES("128", ONE_AT_A_TIME), PAGES("128", MANY_AT_A_TIME) },
+	};
+	static const char cache[] = "nic1.mtt.mtt";
+	const char *trace = write_scattered();
+	struct ratio r[2] = { { "nic1.mtt.mtt_misses", NULL, 0 }, { "nic1.mtt.merges", NULL, 0 } };
+	double shared = 0, above = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+		double n, curve;
+		char *csv;
+
+		free(whole_run(trace, sizes[i].one, true, r, 2));
+		csv = read_csv();
+		n = csv_value(csv, cache, 1, false);
+		/* ratios have six decimals */
+		CU_ASSERT_DOUBLE_EQUAL(csv_value(csv, cache, sizes[i].ways, true), r[0].is / n,
+				       1e-6);
+		free(csv);
+		free(whole_run(trace, sizes[i].many, true, r, 2));
+		csv = read_csv();
+		n = csv_value(csv, cache, 1, false);
+		curve = csv_value(csv, cache, sizes[i].ways, true) * n;
+		CU_ASSERT(curve > r[0].is - 0.1 && curve < r[0].is + r[1].is + 0.1);
+		shared += r[1].is;
+		above += curve - r[0].is;
+		free(csv);
+	}
+	CU_ASSERT(shared > 100 && above > 5);
+	remove(trace);
+}
+
 #define WQES(blocks) \
 	{ \
 		"workload.cores=24", "requester.wqe_reads=1", "requester.rsp_ahead=1", \
@@ -251,6 +326,8 @@ CU_TestInfo test_mrc_run_tests[] = { { "responder_resources_of_a_run_foretell_ot
 				       responder_resources_of_a_run_foretell_other_sizes },
 				     { "curves_of_a_run_change_nothing_and_foretell_other_sizes",
 				       curves_of_a_run_change_nothing_and_foretell_other_sizes },
+				     { "translation_cache_of_a_run_has_its_own_curve",
+				       translation_cache_of_a_run_has_its_own_curve },
 				     { "wqe_cache_of_a_run_foretells_other_sizes",
 				       wqe_cache_of_a_run_foretells_other_sizes },
 				     { "last_level_cache_of_a_run_foretells_other_sizes",

@@ -30,18 +30,22 @@ enum calibrate_value {
 	CALIBRATE_VALUES
 };
 
+/* What was published, and what is allowed. How wide a band is, is our own say. */
 enum calibrate_band {
-	BAND_WITHIN,   /* so many percent of the published number, either way */
-	BAND_AT_LEAST, /* that or more; so many percent less will do */
+	BAND_WITHIN, /* a value: so many percent of it, either way */
+	BAND_RANGE,  /* a range, 'published' to 'upto': in it, or so many percent beyond its ends */
+	BAND_UNDER,  /* an upper bound: that or less */
+	/* not how much: that it appears, or is gone. The threshold is ours. */
+	BAND_AT_LEAST,
 	BAND_AT_MOST
 };
 
 struct calibrate_row {
 	const char *profile;
 	const char *what, *unit;
-	double published;
+	double published; /* value, lower end, bound or threshold */
 	enum calibrate_band band;
-	double percent;
+	double percent, upto;
 	enum calibrate_value value;
 	const char *perf;   /* arguments of `rnicsim perf`, without --nic */
 	const char *versus; /* VALUE_SHARE: the same of what it is compared with */
@@ -54,7 +58,7 @@ extern const uint32_t calibrate_n_rows;
 /* A row, simulated. */
 struct calibrate_result {
 	double simulated;
-	double error_percent; /* of the published number */
+	double error_percent; /* of the published number; of the nearer end of a range, 0 in it */
 	bool is_met;
 };
 

@@ -23,24 +23,83 @@ struct calibrate {
 
 /* ---- rows, in each form ---- */
 
+/* What the source says: a value, a range, a bound; or only that something happens, not how much. */
+static const char *published_text(const struct calibrate_row *row, char *buf, size_t len)
+{
+	switch (row->band) {
+	case BAND_RANGE:
+		snprintf(buf, len, "%.4g to %.4g", row->published, row->upto);
+		return buf;
+	case BAND_UNDER:
+		snprintf(buf, len, "under %.4g", row->published);
+		return buf;
+	case BAND_AT_LEAST:
+	case BAND_AT_MOST:
+		return "no number";
+	default:
+		snprintf(buf, len, "%.4g", row->published);
+		return buf;
+	}
+}
+
 static const char *band_text(const struct calibrate_row *row, char *buf, size_t len)
 {
-	static const char *const signs[] = { "+-", "-", "+" };
+	switch (row->band) {
+	case BAND_UNDER:
+		return "published";
+	case BAND_AT_LEAST:
+		snprintf(buf, len, "%g or more", row->published);
+		return buf;
+	case BAND_AT_MOST:
+		snprintf(buf, len, "%g or less", row->published);
+		return buf;
+	default:
+		if (row->band == BAND_RANGE && row->percent == 0)
+			return "published";
+		snprintf(buf, len, "+-%g %%", row->percent);
+		return buf;
+	}
+}
 
-	snprintf(buf, len, "%s%g %%", signs[row->band], row->percent);
+/* Where the band is from. */
+static const char *band_source(const struct calibrate_row *row)
+{
+	switch (row->band) {
+	case BAND_RANGE:
+		return row->percent == 0 ? "the published range"
+					 : "the published range, percent beyond it ours";
+	case BAND_UNDER:
+		return "the published bound";
+	case BAND_WITHIN:
+		return "around the published value, percent ours";
+	default:
+		return "a threshold, ours";
+	}
+}
+
+/* How far off; nothing of what is compared with a threshold. */
+static const char *error_text(const struct calibrate_row *row, const struct calibrate_result *r,
+			      char *buf, size_t len)
+{
+	if (row->band == BAND_AT_LEAST || row->band == BAND_AT_MOST)
+		return "-";
+	snprintf(buf, len, "%+.1f %%", r->error_percent);
 	return buf;
 }
+
+#define TEXT_LEN 32u
 
 static void print_text(const struct calibrate *c, const struct calibrate_row *row,
 		       const struct calibrate_result *r)
 {
-	char band[32];
+	char published[TEXT_LEN], band[TEXT_LEN], error[TEXT_LEN];
 
 	if (c->n == 0)
-		printf("%-10s %-58s %10s %10s %9s %9s\n", "profile", "what", "published",
+		printf("%-10s %-58s %14s %10s %9s %12s\n", "profile", "what", "published",
 		       "simulated", "error", "allowed");
-	printf("%-10s %-58s %10.4g %10.4g %+7.1f %% %9s  %s %s\n", row->profile, row->what,
-	       row->published, r->simulated, r->error_percent, band_text(row, band, sizeof(band)),
+	printf("%-10s %-58s %14s %10.4g %9s %12s  %s %s\n", row->profile, row->what,
+	       published_text(row, published, TEXT_LEN), r->simulated,
+	       error_text(row, r, error, TEXT_LEN), band_text(row, band, TEXT_LEN),
 	       r->is_met ? "ok  " : "MISS", row->unit);
 	fflush(stdout);
 }
@@ -48,29 +107,31 @@ static void print_text(const struct calibrate *c, const struct calibrate_row *ro
 static void print_csv(const struct calibrate *c, const struct calibrate_row *row,
 		      const struct calibrate_result *r)
 {
-	char band[32];
+	char published[TEXT_LEN], band[TEXT_LEN];
 
 	if (c->n == 0)
-		printf("profile,what,unit,published,simulated,error_percent,allowed,is_met,source,perf\n");
-	printf("%s,\"%s\",%s,%g,%g,%.2f,%s,%d,\"%s\",\"%s --nic %s\"\n", row->profile, row->what,
-	       row->unit, row->published, r->simulated, r->error_percent,
-	       band_text(row, band, sizeof(band)), r->is_met, row->source, row->perf, row->profile);
+		printf("profile,what,unit,published,simulated,error_percent,allowed,band,is_met,source,perf\n");
+	printf("%s,\"%s\",%s,%s,%g,%.2f,%s,\"%s\",%d,\"%s\",\"%s --nic %s\"\n", row->profile,
+	       row->what, row->unit, published_text(row, published, TEXT_LEN), r->simulated,
+	       r->error_percent, band_text(row, band, TEXT_LEN), band_source(row), r->is_met,
+	       row->source, row->perf, row->profile);
 }
 
 static void print_json(struct calibrate *c, const struct calibrate_row *row,
 		       const struct calibrate_result *r)
 {
 	struct json *j = &c->j;
-	char band[32];
+	char published[TEXT_LEN], band[TEXT_LEN];
 
 	json_open(j, NULL);
 	json_str(j, "profile", row->profile);
 	json_str(j, "what", row->what);
 	json_str(j, "unit", row->unit);
-	json_double(j, "published", row->published);
+	json_str(j, "published", published_text(row, published, TEXT_LEN));
 	json_double(j, "simulated", r->simulated);
 	json_double(j, "error_percent", r->error_percent);
-	json_str(j, "allowed", band_text(row, band, sizeof(band)));
+	json_str(j, "allowed", band_text(row, band, TEXT_LEN));
+	json_str(j, "band", band_source(row));
 	json_bool(j, "is_met", r->is_met);
 	json_str(j, "source", row->source);
 	json_str(j, "perf", row->perf);

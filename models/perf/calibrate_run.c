@@ -113,13 +113,16 @@ static int run_one(const struct calibrate_row *row, const char *perf, double *v,
 
 void calibrate_judge(const struct calibrate_row *row, double simulated, struct calibrate_result *r)
 {
-	double off = 100 * (simulated - row->published) / row->published;
+	double to = row->published, off;
 
+	if (row->band == BAND_RANGE && simulated >= to) /* in it: to itself */
+		to = fmin(simulated, row->upto);
+	off = 100 * (simulated - to) / to;
 	*r = (struct calibrate_result){ .simulated = simulated, .error_percent = off };
 	if (row->band == BAND_AT_LEAST)
-		r->is_met = off >= -row->percent;
-	else if (row->band == BAND_AT_MOST)
-		r->is_met = off <= row->percent;
+		r->is_met = simulated >= row->published;
+	else if (row->band == BAND_AT_MOST || row->band == BAND_UNDER)
+		r->is_met = simulated <= row->published;
 	else
 		r->is_met = fabs(off) <= row->percent;
 }
