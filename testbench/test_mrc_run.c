@@ -216,7 +216,7 @@ static void translation_cache_of_a_run_has_its_own_curve(void)
 	static const char cache[] = "nic1.mtt.mtt";
 	const char *trace = write_scattered();
 	struct ratio r[2] = { { "nic1.mtt.mtt_misses", NULL, 0 }, { "nic1.mtt.merges", NULL, 0 } };
-	double shared = 0, above = 0;
+	double shared = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
 		double n, curve;
@@ -225,6 +225,9 @@ static void translation_cache_of_a_run_has_its_own_curve(void)
 		free(whole_run(trace, sizes[i].one, true, r, 2));
 		csv = read_csv();
 		n = csv_value(csv, cache, 1, false);
+		/* the seeded fault: the curve of a cache of half the size */
+		CU_ASSERT(i == 0 ||
+			  csv_value(csv, cache, sizes[i].ways / 2, true) > r[0].is / n + 0.001);
 		/* ratios have six decimals */
 		CU_ASSERT_DOUBLE_EQUAL(csv_value(csv, cache, sizes[i].ways, true), r[0].is / n,
 				       1e-6);
@@ -235,10 +238,9 @@ static void translation_cache_of_a_run_has_its_own_curve(void)
 		curve = csv_value(csv, cache, sizes[i].ways, true) * n;
 		CU_ASSERT(curve > r[0].is - 0.1 && curve < r[0].is + r[1].is + 0.1);
 		shared += r[1].is;
-		above += curve - r[0].is;
 		free(csv);
 	}
-	CU_ASSERT(shared > 100 && above > 5);
+	CU_ASSERT(shared > 100);
 	remove(trace);
 }
 
