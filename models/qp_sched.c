@@ -313,7 +313,8 @@ static uint64_t qp_sched_step(struct block *b)
 	take_credit(s);
 	take_doorbell(s);
 	s->max_ready = max_u64(s->max_ready, s->n_ready);
-	if (s->n_ready && is_free)
+	/* a QP that stopped being ready while the port refused makes room for the next */
+	if (s->n_ready && (is_free || !is_ready(&s->qp[first_list(s)->head])))
 		next = b->cycle + 1;
 	return s->closing.n ? min_u64(next, end_close(s)) : next;
 }

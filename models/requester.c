@@ -369,8 +369,6 @@ static uint64_t requester_step(struct block *b)
 	is_cqe_free = r->retire.n == 0;
 	n_held = r->n_held;
 	next = min_u64(next, retire(r));
-	if (r->feed.n)
-		next = min_u64(next, req_feed_step(r, r->n_held != n_held));
 	if (chan_has(r->cmd) || chan_has(r->cq_error))
 		next = min_u64(next, req_take_cmd(r));
 	if (r->react.n)
@@ -381,6 +379,8 @@ static uint64_t requester_step(struct block *b)
 		req_pace_step(r);
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));
+	if (r->feed.n) /* with those whose messages this step began */
+		next = min_u64(next, req_feed_step(r, r->n_held != n_held));
 	if (r->refetches.n)
 		next = min_u64(next, req_cache_step(r));
 	if (is_idle && r->retire.n) /* a datagram that is done without being sent */

@@ -64,6 +64,12 @@ static const char few_entries[] =
 /* Inline: one at a time, and as many as the core can post. */
 #define INLINED "post h0.q0 id=1 op=RDMA_WRITE sge=src:0:32 remote=dst:0 flags=inline repeat=50 "
 static const char inlined[] = HOSTS INLINED "window=1\n";
+
+/* Many messages at a cap, beside a long one. */
+static const char capped[] =
+	QUEUES "qp h0 c type=RC peer=h1.c mtu=1024 rate=10Gbps sq=512\nqp h1 c type=RC peer=h0.c\n"
+	       "post h0.a0 id=1 op=RDMA_WRITE sge=src:0:256KiB remote=dst:0\n"
+	       "post h0.c id=2 op=RDMA_WRITE sge=src:0:64 remote=dst:0 repeat=300 window=300\n";
 static const char posted[] = HOSTS INLINED "window=50\n";
 /* ATOMICs of eight queues, each at a word of its own and all at one. */
 #define ADD(n, at) \
@@ -421,6 +427,13 @@ const struct row direction_rows[] = {
 	  NEVER_RISES,
 	  "dma_engine.cpl_buffer=8KiB" },
 	{ writes, "requester.window", { "1", "2", "4", "16" }, "time", NEVER_RISES, NULL },
+	/* a WQE of a QP with a cap comes just in time, or too late; short turns of others, more waiting */
+	{ capped,
+	  "requester.ahead_time",
+	  { "1ns", "200ns", "2us", "20us" },
+	  "time",
+	  NEVER_RISES,
+	  NULL },
 	{ writes, "rx_parser.width", { "8", "16", "32", "64" }, "time", NEVER_RISES, NULL },
 	{ queues_read, "requester.writes", { "2", "4", "16", "64" }, "time", NEVER_RISES, NULL },
 	{ one_word, "atomic.lock_cyc", { "1", "10", "50" }, "time", NEVER_FALLS, NULL },

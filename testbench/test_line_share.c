@@ -3,6 +3,7 @@
  * test_line_share.c - what each QP gets of the line in whole runs, measured on the frames at the port
  */
 #include <CUnit/CUnit.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/mac.h"
@@ -318,6 +319,45 @@ static void line_capped_qps_hold_no_one_up(void)
 		  700 * PS_PER_US); /* the oracle itself */
 }
 
+static char *summary(const char *path, enum step_order order, bool every_cycle)
+{
+	struct tb_run t;
+	char *s;
+
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = path,
+					    .ini = LINK,
+					    .sets = STRICT,
+					    .order = order,
+					    .every_cycle = every_cycle });
+	s = tb_run_summary(&t);
+	tb_run_close(&t);
+	return s;
+}
+
+/* Caps, priorities, a loss, long and short messages. */
+static void line_step_order_and_sleeping_change_nothing(void)
+{
+	static const struct load l[] = { { "rate=7Gbps prio=5", 3000, 12, 12 },
+					 { "prio=5", 65536, 3, 3 },
+					 { "rate=1Gbps prio=6", 64, 40, 40 },
+					 { "", 16384, 6, 6 },
+					 { "rate=30Gbps", 700, 60, 60 } };
+	const char *path;
+	char *want;
+
+	losses = "wire h0 h1 drop nth=60\n";
+	path = trace_of(l, ARRAY_LEN(l), 1024, "RDMA_WRITE");
+	losses = "";
+	want = summary(path, ORDER_FORWARD, false);
+	for (unsigned i = 0; i < 3; i++) {
+		char *got = summary(path, i == 0 ? ORDER_REVERSED : ORDER_SHUFFLED, i == 2);
+
+		CU_ASSERT_STRING_EQUAL(got, want);
+		free(got);
+	}
+	free(want);
+}
+
 CU_TestInfo test_line_share_tests[] = {
 	{ "long and short messages get equal bytes", line_long_and_short_messages_get_equal_bytes },
 	{ "many QPs get equal bytes", line_many_qps_get_equal_bytes },
@@ -326,5 +366,6 @@ CU_TestInfo test_line_share_tests[] = {
 	{ "caps hold for any size", line_caps_hold_for_any_size },
 	{ "cap counts what is sent again", line_cap_counts_what_is_sent_again },
 	{ "capped QPs hold no one up", line_capped_qps_hold_no_one_up },
+	{ "step order and sleeping change nothing", line_step_order_and_sleeping_change_nothing },
 	CU_TEST_INFO_NULL
 };
