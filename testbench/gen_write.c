@@ -52,6 +52,10 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 		fprintf(g->f, " scq=c0%s", one_in(g, 2) ? " rcq=c0" : "");
 	if (one_in(g, 4))
 		fprintf(g->f, " sig_all=yes");
+	if (one_in(g, 4))
+		fprintf(g->f, " rate=%uMbps", PICK(g, 100, 1000, 7000, 40000));
+	if (one_in(g, 4))
+		fprintf(g->f, " prio=%u", below(g, 8));
 	fputc('\n', g->f);
 }
 
