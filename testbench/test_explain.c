@@ -363,7 +363,7 @@ static void explain_waits_of_queue_pairs_add_up(void)
 {
 	static const char *const names[] = { "turn",  "peer", "window", "credit", "rd_atomic",
 					     "order", "rate", "wqe",    "rnr",    "loss" };
-	unsigned long long fetch[400], ack[400], sum = 0, span;
+	unsigned long long fetch[400] = { 0 }, ack[400] = { 0 }, sum = 0, span;
 	char *json = summary_of(reads, "--set link0.loss=0.01"), key[32];
 	size_t n = read_column(tb_path("what"), "t_fetch_ps", fetch, ARRAY_LEN(fetch));
 
@@ -382,7 +382,7 @@ static void explain_waits_of_queue_pairs_add_up(void)
 /* Percentiles of the tables and of --what-if are those of ops.csv, at most 1 % above. */
 static void percentiles_are_those_of_the_rows_within_one_percent(void)
 {
-	unsigned long long ps[300], p50, p99;
+	unsigned long long ps[300] = { 0 }, p50, p99;
 	char *json = summary_of(small, ""), line[128];
 	size_t n = read_column(tb_path("what"), "latency_ps", ps, ARRAY_LEN(ps));
 
