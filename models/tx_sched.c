@@ -26,7 +26,7 @@ void tx_sched_reset(struct tx_sched *s, uint32_t quantum, uint32_t burst)
 		qp_list_init(&s->ready[i], s->links, s->n_qp);
 	qp_list_init(&s->first, s->links, s->n_qp);
 	pace_wheel_init(&s->paced, s->paced_qp);
-	s->n_ready = 0;
+	s->n_ready = s->used = 0;
 }
 
 void tx_sched_set_prio(struct tx_sched *s, uint32_t qpi, uint8_t prio)
@@ -43,13 +43,7 @@ void tx_sched_set_rate(struct tx_sched *s, uint32_t qpi, uint64_t rate_bps)
 /* The list whose head has the turn; some QP is ready. */
 static const struct qp_list *head_list(const struct tx_sched *s)
 {
-	uint32_t i = TX_SCHED_PRIOS - 1;
-
-	if (s->first.n)
-		return &s->first;
-	while (!s->ready[i].n)
-		i--;
-	return &s->ready[i];
+	return s->first.n ? &s->first : &s->ready[31 - __builtin_clz(s->used)];
 }
 
 /* At the end of its list, with a new turn. */
@@ -60,6 +54,7 @@ static void enqueue(struct tx_sched *s, uint32_t qpi)
 	q->left = (q->left < 0 ? q->left : 0) + s->quantum;
 	q->place = TX_READY;
 	qp_list_add(&s->ready[q->prio], qpi);
+	s->used |= 1u << q->prio;
 	s->n_ready++;
 }
 
@@ -125,6 +120,8 @@ void tx_sched_drop(struct tx_sched *s)
 	struct tx_sched_qp *q = &s->qp[qpi];
 
 	qp_list_take(q->place == TX_FIRST ? &s->first : &s->ready[q->prio]);
+	if (!s->ready[q->prio].n)
+		s->used &= ~(1u << q->prio);
 	q->place = TX_OFF;
 	s->n_ready--;
 }

@@ -44,6 +44,7 @@ struct tx_sched {
 	struct tx_sched_qp *qp;
 	uint32_t *links; /* a QP is on one list at most: they share their links */
 	struct qp_list ready[TX_SCHED_PRIOS];
+	uint32_t used;        /* bit p: ready[p] is not empty */
 	struct qp_list first; /* go before all: their turn was interrupted */
 	struct pace_wheel paced;
 	struct pace_member *paced_qp;
