@@ -2,10 +2,11 @@
 /*
  * pace_wheel.h - members (QPs) that wait for a time, in any number
  *
- * A timing wheel of three levels, as hardware paces (Carousel, SIGCOMM 2017): 256 slots of 16.384 ns,
- * 256 of 256 of these, 256 of 256 of those: 274 ms ahead; what is due later goes round again. Adding
- * and taking touch a slot and four words of bits, however many wait. A member is taken at the first
- * tick at or after its time, those of one tick in the order in which they came to its slot.
+ * A timing wheel of three levels, as hardware paces (Carousel, SIGCOMM 2017): 256 slots of
+ * 16.384 ns, 256 of 256 of these, 256 of 256 of those: 274 ms ahead; what is due later goes round
+ * again. Adding and taking touch a slot and four words of bits, however many wait. A member is
+ * taken at the first tick at or after its time, those of one tick in the order in which they came
+ * to its slot.
  */
 #ifndef MODELS_PACE_WHEEL_H
 #define MODELS_PACE_WHEEL_H

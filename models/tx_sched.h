@@ -3,18 +3,19 @@
  * tx_sched.h - which QP puts bytes on the line next: strict priorities, deficit round robin in
  * bytes, and a cap on the rate of each QP
  *
- * Hardware: the transmit arbiter. Its owner adds a QP that has something to send, looks at the head,
- * sends for it and says how many bytes of the line that took.
+ * Hardware: the transmit arbiter. Its owner adds a QP that has something to send, looks at the
+ * head, sends for it and says how many bytes of the line that took.
  *
  * Turns (Shreedhar and Varghese, SIGCOMM 1995): a turn is worth 'quantum' bytes. A QP keeps it as
  * long as any are left and it can send; what it sent beyond is taken off its next turn. What a QP
- * did not use when it ran dry is lost. A QP alone on its list has no one to be fair to: its turn does
- * not end. A visit to a QP whose debt a turn does not pay costs a cycle and gives it that turn.
+ * did not use when it ran dry is lost. A QP alone on its list has no one to be fair to: its turn
+ * does not end. A visit to a QP whose debt a turn does not pay costs a cycle and gives it that
+ * turn.
  *
- * Caps: a QP that sent n bytes is not on its list before they have passed at its rate (from the last
- * one's time on, not from when they were sent); it waits in a timing wheel. What it could not send
- * while it had something to send and others were at their turn is made up for, up to 'burst' bytes;
- * what it had nothing to send for is not.
+ * Caps: a QP that sent n bytes is not on its list before they have passed at its rate (from the
+ * last one's time on, not from when they were sent); it waits in a timing wheel. What it could not
+ * send while it had something to send and others were at their turn is made up for, up to 'burst'
+ * bytes; what it had nothing to send for is not.
  *
  * Every operation is O(1) in the number of QPs. Times in ps, rates in bits per second.
  */
