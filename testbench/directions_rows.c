@@ -433,7 +433,7 @@ const struct row direction_rows[] = {
 	  { "1ns", "200ns", "2us", "20us" },
 	  "time",
 	  NEVER_RISES,
-	  NULL },
+	  "requester.quantum=1KiB" },
 	{ writes, "rx_parser.width", { "8", "16", "32", "64" }, "time", NEVER_RISES, NULL },
 	{ queues_read, "requester.writes", { "2", "4", "16", "64" }, "time", NEVER_RISES, NULL },
 	{ one_word, "atomic.lock_cyc", { "1", "10", "50" }, "time", NEVER_FALLS, NULL },

@@ -245,7 +245,7 @@ static void line_low_priority_gets_what_is_left(void)
 /* About half a millisecond of 'size' at 'gbps', alone and beside one without a cap. */
 static void check_cap(uint64_t gbps, uint32_t size)
 {
-	uint32_t repeat = (uint32_t)max_u64(1, min_u64(4000, gbps * 62500 / size));
+	uint32_t repeat = (uint32_t)max_u64(1, min_u64(12000, gbps * 62500 / size));
 	uint64_t us = (uint64_t)repeat * size / (gbps * 125);
 	uint32_t n = us < 1000 && gbps < 50 ? 2 : 1; /* beyond, a fair share is less */
 	char keys[32];
