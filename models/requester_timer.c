@@ -175,13 +175,17 @@ uint64_t req_timer_expire(struct requester *r)
 
 static void act(struct requester *r, uint32_t qpi)
 {
+	const struct req_qp *q = &r->qp[qpi];
+
 	/* selective repeat spends no retry on a packet; on the response to a READ it does */
 	if (r->recovery == RECOVERY_SR) {
-		if (req_sr_recover(r, qpi) && !r->qp[qpi].is_retrying)
+		if (req_sr_recover(r, qpi) && !q->is_retrying)
 			req_spend_retry(r, qpi);
-	} else if (req_spend_retry(r, qpi)) {
-		req_go_back(r, qpi);
+		return;
 	}
+	/* a NAK that comes when nothing was sent again yet is of the attempt before, as is its double */
+	if ((!q->is_retrying || q->done_psn != q->una) && req_spend_retry(r, qpi))
+		req_go_back(r, qpi);
 }
 
 void req_react(struct requester *r, uint32_t qpi)

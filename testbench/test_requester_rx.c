@@ -55,6 +55,24 @@ static void requester_sequence_nak_restarts_mid_message(void)
 	tbr_end(&e);
 }
 
+/* With one retry: the wire doubles a NAK, and the second is there before anything was sent again. */
+static void requester_doubled_nak_spends_one_retry(void)
+{
+	start_with(14, 1, 7);
+	e.done_delay = 500;
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 4 * TBR_MTU, 0);
+	tb_run_for(&e.t, 1000);
+	for (unsigned i = 0; i < 2; i++)
+		tbr_ack(&e, 0, 0, 100, NAK_SEQUENCE, 0);
+	tb_run_for(&e.t, 1000);
+	CU_ASSERT_EQUAL(e.job->n_received, 2);
+	CU_ASSERT_EQUAL(e.cqe->n_received, 0);
+	tbr_ack(&e, 0, 0, 100, NAK_SEQUENCE, 0); /* of what was sent again */
+	tb_run_for(&e.t, 1000);
+	expect_cqe(0, 0, CQE_SYNDROME_RETRY_EXC);
+	tbr_end(&e);
+}
+
 /* Cycle at which the i-th job of a sequence came. */
 static uint64_t job_cycle(uint32_t i)
 {
@@ -344,6 +362,7 @@ static void requester_follows_the_responder_into_error(void)
 
 CU_TestInfo test_requester_rx_tests[] = {
 	{ "sequence NAK restarts mid-message", requester_sequence_nak_restarts_mid_message },
+	{ "doubled NAK spends one retry", requester_doubled_nak_spends_one_retry },
 	{ "timeouts end in retry exceeded", requester_timeouts_end_in_retry_exceeded },
 	{ "timeout 0 never runs", requester_timeout_zero_never_runs },
 	{ "progress reloads retries", requester_progress_reloads_retries },
