@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pcapng.c - pcapng writer (IETF draft-ietf-opsawg-pcapng): one section, one interface block an
- * interface with picosecond resolution, enhanced packet blocks with their direction; little-endian
+ * interface with a resolution of 100 ps, enhanced packet blocks with their direction; little-endian
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,12 @@
 
 enum { BLOCK_SHB = 0x0a0d0d0a, BLOCK_IDB = 1, BLOCK_EPB = 6 };
 enum { OPT_END = 0, OPT_SHB_USERAPPL = 4, OPT_IF_NAME = 2, OPT_IF_TSRESOL = 9, OPT_EPB_FLAGS = 2 };
-#define TSRESOL_PS 12u /* 10^-12 s */
+/*
+ * Stamps are in units of 10^-10 s, cut off: Wireshark multiplies the units within a second by 10^9
+ * in 64 bits (wiretap/pcapng.c), which finer ones overflow after 18.4 or 184 ms of each second.
+ */
+#define TSRESOL 10u
+#define TICK_PS 100u
 
 /* A packet that is held back: a sorted, doubly linked list. */
 struct held {
@@ -102,7 +107,7 @@ struct pcapng *pcapng_open(const char *path, const char *application, struct err
 
 uint32_t pcapng_interface(struct pcapng *w, const char *name, uint16_t linktype)
 {
-	const unsigned char resolution = TSRESOL_PS;
+	const unsigned char resolution = TSRESOL;
 
 	SIM_CHECK(w->count == 0, NULL);
 	block_begin(w, BLOCK_IDB);
@@ -119,11 +124,12 @@ static void write_packet(struct pcapng *w, const struct held *h)
 {
 	/* epb_flags bits 0-1: 1 = inbound, 2 = outbound */
 	const unsigned char flags[4] = { h->dir == PCAPNG_TX ? 2 : 1, 0, 0, 0 };
+	const uint64_t ticks = h->stamp_ps / TICK_PS;
 
 	block_begin(w, BLOCK_EPB);
 	put_u32(w, h->interface);
-	put_u32(w, (uint32_t)(h->stamp_ps >> 32));
-	put_u32(w, (uint32_t)h->stamp_ps);
+	put_u32(w, (uint32_t)(ticks >> 32));
+	put_u32(w, (uint32_t)ticks);
 	put_u32(w, h->len);
 	put_u32(w, h->wire_len);
 	put(w, h->bytes, h->len);

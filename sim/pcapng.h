@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pcapng.h - packets into a pcapng file: bytes, interface, picosecond stamp
+ * pcapng.h - packets into a pcapng file: bytes, interface, stamp
  *
  * Blocks step in any order within a time stamp and packets are stamped with times around the
  * current one, so packets are held back for PCAPNG_LAG_PS and written in order of (stamp,
@@ -34,9 +34,10 @@ struct pcapng *pcapng_open(const char *path, const char *application, struct err
 uint32_t pcapng_interface(struct pcapng *w, const char *name, uint16_t linktype);
 
 /*
- * Add a packet (copied) of 'len' captured bytes, 'wire_len' on the wire, stamped 'stamp_ps'.
- * 'now_ps' is the current time, which never goes back; a stamp older than now_ps - PCAPNG_LAG_PS
- * may be written out of order.
+ * Add a packet (copied) of 'len' captured bytes, 'wire_len' on the wire, stamped 'stamp_ps':
+ * the file keeps whole units of 100 ps, as Wireshark reads finer ones wrong. 'now_ps' is the current
+ * time, which never goes back; a stamp older than now_ps - PCAPNG_LAG_PS may be written out of
+ * order.
  */
 void pcapng_packet(struct pcapng *w, uint64_t now_ps, uint32_t interface, enum pcapng_dir dir,
 		   uint64_t stamp_ps, const void *bytes, uint32_t len, uint32_t wire_len);

@@ -28,6 +28,21 @@ static uint32_t u32(const unsigned char *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+/* Option 9 (if_tsresol) of an interface block: the unit, a power of ten of a second. */
+static uint64_t read_tick_ps(const unsigned char *b, uint32_t len)
+{
+	for (uint32_t at = 16; at + 8 <= len; at += 4 + ((b[at + 2] + 3u) & ~3u)) {
+		uint64_t ps = 1;
+
+		if ((b[at] | b[at + 1] << 8) != 9)
+			continue;
+		for (unsigned k = b[at + 4]; k < 12; k++)
+			ps *= 10;
+		return b[at + 4] <= 12 ? ps : 0;
+	}
+	return 0;
+}
+
 static void read_packet(struct pcapng_found *r, const unsigned char *b)
 {
 	unsigned k = r->packets++;
@@ -36,7 +51,7 @@ static void read_packet(struct pcapng_found *r, const unsigned char *b)
 	if (k >= PCAPNG_FOUND_MAX)
 		return;
 	r->interface[k] = u32(b + 8);
-	r->stamp[k] = (uint64_t)u32(b + 12) << 32 | u32(b + 16);
+	r->stamp[k] = ((uint64_t)u32(b + 12) << 32 | u32(b + 16)) * r->tick_ps;
 	r->len[k] = u32(b + 20);
 	r->wire_len[k] = u32(b + 24);
 	r->first[k] = b[28];
@@ -66,6 +81,7 @@ void pcapng_read(struct pcapng_found *r, const char *name)
 			r->bad += u32(b + 8) != 0x1a2b3c4d || u32(b + 12) != 1;
 		} else if (u32(b) == 1) {
 			r->interfaces++;
+			r->tick_ps = read_tick_ps(b, len);
 		} else if (u32(b) == 6) {
 			read_packet(r, b);
 		} else {

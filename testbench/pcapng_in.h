@@ -13,8 +13,9 @@
 
 struct pcapng_found {
 	unsigned sections, interfaces, packets;
-	unsigned bad; /* violations of the format */
-	uint64_t stamp[PCAPNG_FOUND_MAX];
+	unsigned bad;     /* violations of the format */
+	uint64_t tick_ps; /* unit of the stamps in the file, 0 = none that is 1 ps or more */
+	uint64_t stamp[PCAPNG_FOUND_MAX]; /* ps */
 	uint32_t interface[PCAPNG_FOUND_MAX], len[PCAPNG_FOUND_MAX], wire_len[PCAPNG_FOUND_MAX];
 	uint32_t flags[PCAPNG_FOUND_MAX];         /* 1 inbound, 2 outbound */
 	unsigned char first[PCAPNG_FOUND_MAX];    /* first byte */

@@ -68,12 +68,9 @@ bool tb_scapy_agrees(const char *pcapng, uint32_t packets)
 	return system(command) == 0;
 }
 
-bool tb_tshark_reads(const char *pcapng, const char *expected)
+/* Whether the 'fields' (-e NAME ...) of all packets are what is expected, a line each. */
+static bool tshark_prints(const char *pcapng, const char *fields, const char *expected)
 {
-	static const char fields[] =
-		"-e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn "
-		"-e infiniband.bth.padcnt -e infiniband.aeth.syndrome -e infiniband.reth.dmalen "
-		"-e infiniband.immdt";
 	const char *out = tb_path("tshark.out");
 	char command[2048], *text;
 	bool is_same;
@@ -91,4 +88,19 @@ bool tb_tshark_reads(const char *pcapng, const char *expected)
 	is_same = strcmp(text, expected) == 0;
 	free(text);
 	return is_same;
+}
+
+bool tb_tshark_reads(const char *pcapng, const char *expected)
+{
+	static const char fields[] =
+		"-e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn "
+		"-e infiniband.bth.padcnt -e infiniband.aeth.syndrome -e infiniband.reth.dmalen "
+		"-e infiniband.immdt";
+
+	return tshark_prints(pcapng, fields, expected);
+}
+
+bool tb_tshark_times(const char *pcapng, const char *expected)
+{
+	return tshark_prints(pcapng, "-e frame.time_epoch", expected);
 }

@@ -26,6 +26,9 @@ bool tb_crcs_are_good(const char *pcapng, uint32_t packets);
  */
 bool tb_tshark_reads(const char *pcapng, const char *expected);
 
+/* True when tshark reads these stamps from the packets: a line each, seconds with nine decimals. */
+bool tb_tshark_times(const char *pcapng, const char *expected);
+
 /* True when scapy computes the same ICRC for exactly 'packets' packets of RoCEv2 over IPv4. */
 bool tb_scapy_agrees(const char *pcapng, uint32_t packets);
 

@@ -96,7 +96,7 @@ static void both_directions_are_captured_in_order(void)
 			 * sent: first bits, one frame behind the other; IPv6, BTH and ICRC are 78
 			 * bytes
 			 */
-			CU_ASSERT_EQUAL(r.stamp[i], tx_ps);
+			CU_ASSERT_EQUAL(r.stamp[i], tx_ps / 100 * 100);
 			CU_ASSERT_EQUAL(r.len[i], 78 + (tx + 3) / 4 * 4);
 			tx_ps += (r.len[i] + 24) * 80ull;
 			tx++;
@@ -240,10 +240,11 @@ static void infiniband_is_captured_as_erf(void)
 		const unsigned char *h = r.head[i];
 		uint64_t ts = 0;
 
+		/* in units of 2^-32 s, cut off; the stamp beside it lacks up to 99 ps */
 		for (unsigned k = 8; k-- > 0;)
 			ts = ts << 8 | h[k];
-		/* in units of 2^-32 s, cut off */
-		CU_ASSERT_EQUAL(ts, (uint64_t)((double)r.stamp[i] * 4294967296e-12));
+		CU_ASSERT(ts >= (uint64_t)((double)r.stamp[i] * 4294967296e-12));
+		CU_ASSERT(ts <= (uint64_t)((double)(r.stamp[i] + 99) * 4294967296e-12));
 		CU_ASSERT_EQUAL(h[8], 21);
 		CU_ASSERT_EQUAL(h[10] << 8 | h[11], (int)r.len[i]);
 		CU_ASSERT_EQUAL(h[14] << 8 | h[15], (int)r.len[i] - 16);
