@@ -37,11 +37,15 @@ void system_index_expects(struct system *s)
 	}
 }
 
-/* was_seen: it came out as expected as often as there are requests. */
+/*
+ * was_seen: it came out as expected as often as there are requests. 'got' is the first status that is
+ * not as expected, if there is one.
+ */
 static void tell_expect(struct trace_expect *x, enum outcome o, uint8_t status, bool is_last)
 {
 	bool is_met;
 
+	x->told++;
 	if (o == OUTCOME_COVERED && x->kind == EXPECT_STATUS && !is_last)
 		return; /* one of several (signal=): the completion that covers it tells */
 	if (x->kind == EXPECT_NO_COMPLETION)
@@ -52,8 +56,10 @@ static void tell_expect(struct trace_expect *x, enum outcome o, uint8_t status, 
 		is_met = o == OUTCOME_COMPLETED && status == x->status;
 	if (o == OUTCOME_COMPLETED) {
 		x->seen++;
-		if (!is_met || x->seen == 1)
+		if (x->seen == 1 || (!is_met && !x->got_nth))
 			x->got = (enum wc_status)status;
+		if (!is_met && !x->got_nth)
+			x->got_nth = x->told;
 	}
 	x->covered += o == OUTCOME_COVERED || o == OUTCOME_LOST;
 	x->refused += o == OUTCOME_REFUSED;

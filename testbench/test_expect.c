@@ -91,6 +91,20 @@ static void expect_status_other_is_named(void)
 	tear_down();
 }
 
+/* The first failure tells why; what follows it is flushed. */
+static void expect_status_of_a_repeat_names_its_first_failure(void)
+{
+	set_up("post h0.q0 id=1 op=SEND repeat=4\nexpect h0.q0 id=1 status=SUCCESS\n");
+	outcome(1, OUTCOME_COMPLETED, WC_SUCCESS);
+	outcome(1, OUTCOME_COMPLETED, WC_RETRY_EXC_ERR);
+	outcome(1, OUTCOME_COMPLETED, WC_WR_FLUSH_ERR);
+	outcome(1, OUTCOME_COMPLETED, WC_WR_FLUSH_ERR);
+	CU_ASSERT_EQUAL(failures(), 1);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(res.failures[0].text, "got RETRY_EXC_ERR by request 2 of its repeat"));
+	tear_down();
+}
+
 static void expect_error_and_none_tell_outcomes_apart(void)
 {
 	static const struct {
@@ -136,6 +150,8 @@ CU_TestInfo test_expect_tests[] = {
 	{ "expect_mem_compares_bytes", expect_mem_compares_bytes },
 	{ "expect_status_wants_every_completion", expect_status_wants_every_completion },
 	{ "expect_status_other_is_named", expect_status_other_is_named },
+	{ "expect_status_of_a_repeat_names_its_first_failure",
+	  expect_status_of_a_repeat_names_its_first_failure },
 	{ "expect_error_and_none_tell_outcomes_apart", expect_error_and_none_tell_outcomes_apart },
 	{ "expect_stat_compares_by_operator", expect_stat_compares_by_operator },
 	CU_TEST_INFO_NULL,

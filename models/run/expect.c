@@ -43,11 +43,21 @@ static const char *queue_name(const struct trace *t, const struct trace_expect *
 	return x->qp == TRACE_NONE ? t->srqs[x->srq].name : t->qps[x->qp].name;
 }
 
+/* Which of several requests ended otherwise. */
+static const char *which_request(const struct trace_expect *x, char text[40])
+{
+	text[0] = '\0';
+	if (x->told > 1)
+		snprintf(text, 40, " by request %" PRIu32 " of its repeat", x->got_nth);
+	return text;
+}
+
 static void check_status(struct expect_result *r, const struct trace *t,
 			 const struct trace_expect *x)
 {
 	const char *host = t->hosts[x->host].name, *qp = queue_name(t, x),
 		   *want = wc_status_names[x->status];
+	char which[40];
 
 	if (x->was_seen && !x->has_failed)
 		return;
@@ -62,8 +72,8 @@ static void check_status(struct expect_result *r, const struct trace *t,
 		     "expected %s.%s id=%" PRIu64 " status=%s, but %u of its posts were refused",
 		     host, qp, x->id, want, x->refused);
 	else if (x->seen && x->has_failed)
-		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, got %s", host, qp, x->id,
-		     want, wc_status_names[x->got]);
+		fail(r, t, x, "expected %s.%s id=%" PRIu64 " status=%s, got %s%s", host, qp, x->id,
+		     want, wc_status_names[x->got], which_request(x, which));
 	else if (x->seen)
 		fail(r, t, x,
 		     "expected %s.%s id=%" PRIu64

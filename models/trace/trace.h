@@ -242,10 +242,12 @@ struct trace_expect {
 	uint64_t value; /* EXPECT_STAT; EXPECT_ERROR: the errno */
 	/* filled while the run goes on */
 	bool was_seen, has_failed;
-	uint32_t seen;    /* completions counted (repeat) */
+	uint32_t told;    /* requests that ended (repeat) */
+	uint32_t seen;    /* of these with a completion */
 	uint32_t refused; /* posts that returned an error */
 	uint32_t covered; /* requests that ended without a completion of their own */
 	enum wc_status got;
+	uint32_t got_nth; /* which of the requests ended with 'got' against expectation, from 1 */
 };
 
 struct trace {
