@@ -85,7 +85,8 @@ static const struct field requester_fields[] = {
 		   "repair of losses: go-back-N or selective repeat, the same at both ends",
 		   "documented: IBTA vol. 1 9.7; selective repeat: IRN, SIGCOMM 2018"),
 	PARAM(T, sr_window, SACK_WINDOW, 8, SACK_MAX_WINDOW, "pkt",
-	      "selective repeat: packets of a QP in flight, at most the responder's",
+	      "selective repeat: packets of a QP in flight, READ responses too, at most the "
+	      "responder's; a longer READ goes alone",
 	      "documented: IRN, SIGCOMM 2018: bit maps of 128"),
 	PARAM_BOOL(
 		T, sr_ordered, true,

@@ -280,6 +280,9 @@ void req_resume(struct requester *r, uint32_t qpi);
 /* Send one job of the QP whose turn it is. Returns when to run again. */
 uint64_t req_send(struct requester *r);
 
+/* PSNs that message 'w' takes. */
+uint32_t req_psns(const struct requester *r, const struct req_wqe *w);
+
 /* PSNs that one request for the rest of READ or ATOMIC 'w' takes, from its packet 'at' on. */
 uint32_t req_read_part(const struct req_wqe *w, uint32_t at);
 
@@ -345,6 +348,12 @@ void req_sr_received(struct requester *r, uint32_t qpi, uint32_t to);
  * it, it is new, and where it goes nothing is missing.
  */
 bool req_sr_may_take(const struct requester *r, struct req_qp *q, uint32_t psn, uint32_t pos);
+
+/*
+ * All responses to 'w', which was not begun, find room in the window: it need not wait for those before
+ * it. One longer than the window never does, and goes alone.
+ */
+bool req_sr_has_room(const struct requester *r, const struct req_qp *q, const struct req_wqe *w);
 
 /* It was taken. */
 void req_sr_answered(struct requester *r, uint32_t qpi, uint32_t psn);

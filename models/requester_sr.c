@@ -5,16 +5,18 @@
  * After IRN (Mittal et al., SIGCOMM 2018, 3.1): a selective acknowledgement starts a recovery, in
  * which every packet that is missing below the highest one named goes out once more, before new
  * ones; one that is lost twice is left to the timer, and so is the last of a burst. At most
- * 'sr_window' and 'bdp_cap' packets of a QP are in flight.
+ * 'sr_window' and 'bdp_cap' packets of a QP are in flight, but for a READ that is longer.
  *
- * READ and ATOMIC requests are packets like others, but the PSNs of a READ's response count as the
- * request's: only its first can be named. Their responses are kept like packets at the responder,
- * with the same map: one that overtook others is written to its place, which its PSN tells, and
- * those it overtook are asked for again at once, by a READ of these PSNs only, or from the peer's
- * resources of an ATOMIC. So each is taken once, whatever the order; messages end in order. A
- * response is thrown away when it is further ahead than the map, or when its request writes to bytes
- * that an earlier one waits for (sr_ordered). IRN also has the responses acknowledged, so
- * that the peer paces them; here the peer sends a READ's as it is asked.
+ * READ and ATOMIC requests are packets like others, but the PSNs of a READ's response count as
+ * the request's: only its first can be named. A READ waits until all its responses find room in
+ * the window; a longer one, until nothing else is in flight. Their responses are kept like
+ * packets at the responder, with the same map: one that overtook others is written to its place,
+ * which its PSN tells, and those it overtook are asked for again at once, by a READ of these
+ * PSNs only, or from the peer's resources of an ATOMIC. So each is taken once, whatever the
+ * order; messages end in order. A response is thrown away when it is further ahead than the map,
+ * or when its request writes to bytes that an earlier one waits for (sr_ordered). IRN also has
+ * the responses acknowledged, so that the peer paces them; here the peer sends a READ's as it is
+ * asked.
  */
 #include "models/packet/opcode.h"
 #include "models/packet/packet.h"
@@ -94,11 +96,30 @@ bool req_sr_may_take(const struct requester *r, struct req_qp *q, uint32_t psn, 
 	return false;
 }
 
-void req_sr_answered(struct requester *r, uint32_t qpi, uint32_t psn)
+bool req_sr_has_room(const struct requester *r, const struct req_qp *q, const struct req_wqe *w)
+{
+	uint32_t in_flight = (uint32_t)psn_diff(q->send_psn, q->una);
+
+	return in_flight == 0 || (uint64_t)in_flight + req_psns(r, w) <= r->flight;
+}
+
+/*
+ * 'psn' is no longer missing. Retries are for want of progress (IBTA vol. 1, 9.9.2), and this is some,
+ * though an older packet is lost again and again.
+ */
+static void came_new(struct requester *r, uint32_t qpi, uint32_t psn)
 {
 	struct req_qp *q = &r->qp[qpi];
 
 	sack_set(q->came, psn & r->sr_mask);
+	q->retry_left = req_attr(r, qpi)->retry;
+}
+
+void req_sr_answered(struct requester *r, uint32_t qpi, uint32_t psn)
+{
+	struct req_qp *q = &r->qp[qpi];
+
+	came_new(r, qpi, psn);
 	r->placed += psn != q->una;
 	req_acknowledge(r, qpi, psn_min(q->cum, q->top_psn));
 }
@@ -149,7 +170,8 @@ void req_sr_take_sack(struct requester *r, const struct rx_pkt *m)
 		if (!sack_has(map, k) || psn_diff(psn, q->cum) < 0 || !is_near(r, q, psn) ||
 		    psn_diff(psn, q->top_psn) >= 0)
 			continue;
-		sack_set(q->came, psn & r->sr_mask);
+		if (!has_come(r, q, psn))
+			came_new(r, m->qpi, psn);
 		q->high = psn_max(q->high, psn_add(psn, 1));
 	}
 	/* nothing named: the peer had no room for what came behind the gap */

@@ -82,6 +82,15 @@ uint64_t req_pace_step(struct requester *r)
 	return next_ps == UINT64_MAX ? CYCLE_NEVER : block_cycle_at(&r->b, next_ps);
 }
 
+uint32_t req_psns(const struct requester *r, const struct req_wqe *w)
+{
+	const struct req_op *op = req_op_of(w);
+
+	return (op->is_answered && op->kind != JOB_READ_REQ) || req_is_unsent(r, w)
+		       ? 1
+		       : psn_count(w->w.len, req_attr(r, w->w.qpi)->mtu);
+}
+
 /* A message's first packet goes out for the first time: it gets its PSNs. */
 static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 {
@@ -89,9 +98,7 @@ static void issue(struct requester *r, uint32_t qpi, struct req_wqe *w)
 	const struct req_op *op = req_op_of(w);
 
 	w->first_psn = q->send_psn;
-	w->n_psn = (op->is_answered && op->kind != JOB_READ_REQ) || req_is_unsent(r, w)
-			   ? 1
-			   : psn_count(w->w.len, req_attr(r, qpi)->mtu);
+	w->n_psn = req_psns(r, w);
 	q->issued++;
 	q->ssn = psn_add(q->ssn, 1);
 	if (!op->takes_rq)

@@ -26,6 +26,8 @@ static enum req_wait issue_waits_for(const struct requester *r, uint32_t qpi,
 										 : WAIT_order;
 	if (op->is_answered && q->n_rd_atomic >= req_attr(r, qpi)->rd_atomic)
 		return WAIT_rd_atomic;
+	if (op->is_answered && r->recovery == RECOVERY_SR && !req_sr_has_room(r, q, w))
+		return WAIT_window;
 	/* One message beyond the limit is the probe. */
 	return !op->takes_rq || q->is_unlimited || psn_diff(q->ssn, q->lsn) <= 0 ? WAIT_turn
 										 : WAIT_credit;

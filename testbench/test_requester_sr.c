@@ -290,6 +290,110 @@ static void request_that_the_peer_has_is_not_answered(void)
 	tbr_end(&e);
 }
 
+/*
+ * Of READs of 64, 63 and 2 packets the last does not fit into a window of 128 until the first is
+ * answered; nor does what is behind it go first. One longer than the window goes alone.
+ */
+static bool reads_wait_for_the_window(const char *const *sets)
+{
+	static const uint32_t n[] = { 64, 63, 2, 129 };
+	bool is_right;
+
+	start(sets);
+	for (uint32_t i = 0; i < ARRAY_LEN(n); i++)
+		tbr_post(&e, 0, MLX5_OPCODE_RDMA_READ, n[i] * TBR_MTU, 0);
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8, 0);
+	tbr_settle(&e);
+	is_right = e.job->n_received == 2;
+	respond(100, 64, 100, 100); /* one place is enough */
+	is_right &= e.job->n_received == 3;
+	respond(100, 64, 101, 163);
+	respond(164, 63, 164, 226);
+	respond(227, 2, 227, 227);
+	is_right &= e.job->n_received == 3;
+	respond(227, 2, 228, 228);
+	is_right &= e.job->n_received == 4; /* 129 packets are not less than the window */
+	respond(229, 129, 229, 230);
+	is_right &= e.job->n_received == 5 && tbr_job(&e, 4)->kind == JOB_WRITE;
+	respond(229, 129, 231, 357);
+	is_right &= tb_stat(&e.t, "responses") == 258 && e.cqe->n_received == 4;
+	tbr_end(&e);
+	return is_right;
+}
+
+static void read_waits_until_the_window_has_room_for_its_responses(void)
+{
+	CU_ASSERT(reads_wait_for_the_window(sr));
+	CU_ASSERT_FALSE(reads_wait_for_the_window(gbn));
+	CU_ASSERT_FALSE(reads_wait_for_the_window(
+		(const char *const[]){ sr[0], "requester.sr_window=256", NULL }));
+}
+
+static void start_impatient(void)
+{
+	tbr_init(&e);
+	e.qp[0].timeout = 3;
+	e.qp[0].retry = 2;
+	tbr_start(&e, sr);
+}
+
+/* A timeout after each of these the first packet of 4 is still missing: how many until the end. */
+static uint64_t timeouts_of_a_read(const uint32_t *psn, uint32_t n)
+{
+	uint64_t timeouts;
+
+	start_impatient();
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_READ, 4 * TBR_MTU, 0);
+	tbr_settle(&e);
+	for (uint32_t i = 0; i < 10; i++) {
+		if (i < n)
+			respond(PSN0, 4, psn[i], psn[i]);
+		tb_run_for(&e.t, 20000); /* a timeout: 65.536 us, or 16384 cycles */
+	}
+	timeouts = tb_stat(&e.t, "timeouts");
+	CU_ASSERT_EQUAL_FATAL(e.cqe->n_received, 1);
+	CU_ASSERT_EQUAL(tbr_cqe(&e, 0)->syndrome, CQE_SYNDROME_RETRY_EXC);
+	tbr_end(&e);
+	return timeouts;
+}
+
+static uint64_t timeouts_of_a_write(const uint8_t (*map)[4], uint32_t n)
+{
+	uint64_t timeouts;
+
+	start_impatient();
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 4 * TBR_MTU, 0);
+	tbr_settle(&e);
+	for (uint32_t i = 0; i < 10; i++) {
+		if (i < n)
+			tbr_sack(&e, 0, 0, PSN0, 0, map[i], sizeof(map[i]));
+		tbr_settle(&e);
+		tb_run_for(&e.t, 20000); /* a timeout: 65.536 us, or 16384 cycles */
+	}
+	timeouts = tb_stat(&e.t, "timeouts");
+	CU_ASSERT_EQUAL_FATAL(e.cqe->n_received, 1);
+	CU_ASSERT_EQUAL(tbr_cqe(&e, 0)->syndrome, CQE_SYNDROME_RETRY_EXC);
+	tbr_end(&e);
+	return timeouts;
+}
+
+/*
+ * The first packet is lost each time. With two retries it is given up at the third timeout in which
+ * nothing came that is new; what came before does not count as such.
+ */
+static void packet_is_given_up_when_nothing_new_comes(void)
+{
+	static const uint32_t news[] = { 103, 102, 101 }, old[] = { 103, 103, 103 };
+	static const uint8_t more[][4] = { { 8 }, { 12 }, { 14 } },
+			     same[][4] = { { 8 }, { 8 }, { 8 } };
+
+	CU_ASSERT_EQUAL(timeouts_of_a_read(news, 3), 5);
+	CU_ASSERT_EQUAL(timeouts_of_a_read(old, 3), 2); /* asking for it at first was a retry */
+	CU_ASSERT_EQUAL(timeouts_of_a_read(news, 0), 3);
+	CU_ASSERT_EQUAL(timeouts_of_a_write(more, 3), 5);
+	CU_ASSERT_EQUAL(timeouts_of_a_write(same, 3), 3);
+}
+
 CU_TestInfo test_requester_sr_tests[] = {
 	{ "lost responses are asked for, and no others",
 	  lost_responses_are_asked_for_and_no_others },
@@ -302,5 +406,8 @@ CU_TestInfo test_requester_sr_tests[] = {
 	{ "wrong response ahead ends its own request", wrong_response_ahead_ends_its_own_request },
 	{ "request that the peer has is not answered", request_that_the_peer_has_is_not_answered },
 	{ "timer asks for what is missing", timer_asks_for_what_is_missing },
+	{ "READ waits until the window has room for its responses",
+	  read_waits_until_the_window_has_room_for_its_responses },
+	{ "packet is given up when nothing new comes", packet_is_given_up_when_nothing_new_comes },
 	CU_TEST_INFO_NULL
 };
