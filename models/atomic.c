@@ -45,6 +45,7 @@ struct atomic_slot {
 	uint64_t original;
 	uint64_t ready_cyc; /* LOOKUP, COMPUTE: end of it */
 	uint64_t age;       /* order of arrival */
+	uint64_t lock_ps;   /* WAIT: since when */
 	uint32_t buf;
 	enum slot_state state;
 	uint8_t status;
@@ -62,7 +63,7 @@ struct atomic {
 	uint32_t in_use;
 	uint64_t next_start_cyc, age;
 	/* statistics */
-	uint64_t ops, swaps_failed, lock_waits, errors;
+	uint64_t ops, swaps_failed, lock_waits, wait_lock_ps, errors;
 };
 
 #define T struct atomic
@@ -85,6 +86,7 @@ static const struct field atomic_fields[] = {
 	STAT(T, ops, "op", "operations answered"),
 	STAT(T, swaps_failed, "op", "compares that failed"),
 	STAT(T, lock_waits, "op", "operations that found their address locked"),
+	STAT(T, wait_lock_ps, "ps", "waiting for the lock of their address"),
 	STAT(T, errors, "op", "operations ended by a protection error"),
 	SIGNAL(T, in_use, 7, "operations under way"),
 	FIELDS_END
@@ -169,8 +171,10 @@ static void unlock(struct atomic *a, uint64_t va)
 		    (best == SLOT_NONE || s->age < a->slot[best].age))
 			best = i;
 	}
-	if (best != SLOT_NONE)
-		a->slot[best].state = SLOT_READ;
+	if (best == SLOT_NONE)
+		return;
+	a->slot[best].state = SLOT_READ;
+	a->wait_lock_ps += a->b.now_ps - a->slot[best].lock_ps;
 }
 
 static void finish(struct atomic *a, struct atomic_slot *s, uint8_t status)
@@ -249,6 +253,7 @@ static void try_lock(struct atomic *a, struct atomic_slot *s)
 	s->state = SLOT_READ;
 	if (is_locked(a, s->req.va, s->age)) {
 		s->state = SLOT_WAIT;
+		s->lock_ps = a->b.now_ps;
 		a->lock_waits++;
 	}
 }

@@ -78,6 +78,7 @@ static const struct field dma_engine_fields[] = {
 	STAT(T, write_tlps, "TLP", "trains of write TLPs sent"),
 	STAT(T, xlates, "req", "pages translated"),
 	STAT(T, errors, "req", "requests ended by a failed translation"),
+	STAT(T, write_busy_ps, "ps", "time that sending writes took"),
 	STAT(T, read_busy_ps, "ps", "time that handing over reads took"),
 #define X(c) WAIT_STATS(c)
 	DMA_CLASSES(X)

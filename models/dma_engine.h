@@ -108,7 +108,7 @@ struct dma_engine {
 	uint32_t in_phys, in_virt, tags_used;
 	/* statistics */
 	uint64_t reads, writes, read_b, write_b, read_tlps, write_tlps, xlates, errors;
-	uint64_t read_busy_ps;
+	uint64_t read_busy_ps, write_busy_ps;
 	struct hist read_time;
 	union {
 		uint64_t wait_ps[DMA_CLS_COUNT][DMA_WAITS];

@@ -163,11 +163,14 @@ static void occupy(struct dma_engine *d, const struct dma_ctx *c, uint32_t n)
 {
 	uint64_t *busy = &d->free_ps[c->req.is_write];
 
-	*busy = max_u64(*busy, d->b.now_ps);
+	uint64_t time = 0;
+
 	if (c->req.is_write)
-		*busy += ceil_div(n, d->seg_size) * d->write_seg_time +
-			 (c->sent ? 0 : d->write_req_time) +
-			 domain_edge(d->b.dom, d->b.cycle + ceil_div(n, d->width)) - d->b.now_ps;
+		time = ceil_div(n, d->seg_size) * d->write_seg_time +
+		       (c->sent ? 0 : d->write_req_time) +
+		       domain_edge(d->b.dom, d->b.cycle + ceil_div(n, d->width)) - d->b.now_ps;
+	*busy = max_u64(*busy, d->b.now_ps) + time;
+	d->write_busy_ps += time;
 	/* the first cycle whose end lies behind the end of what is being sent */
 	d->free_cyc[c->req.is_write] = domain_cycle_at(d->b.dom, *busy + 1) - 1;
 }

@@ -23,6 +23,19 @@
 
 #define PRIOS 8u
 
+/* What a QP with WQEs that were not fetched waits for; the sums are statistics. */
+#define SCHED_WAITS(X) \
+	X(limit, "wqe_per_qp: so many of their WQEs are held behind") \
+	X(fetch, "WQE fetch") \
+	X(fed, "the requester: it has enough of their WQEs")
+enum sched_wait {
+	WAIT_idle, /* has none */
+#define X(c, d) WAIT_##c,
+	SCHED_WAITS(X)
+#undef X
+		SCHED_WAIT_COUNT
+};
+
 struct sched_qp {
 	uint16_t producer; /* posted up to here */
 	uint16_t index;    /* fetched up to here */
@@ -32,7 +45,9 @@ struct sched_qp {
 	uint32_t credits; /* WQEs that may still be fetched */
 	uint32_t bf;      /* BlueFlame: the WQE at 'index', or BUF_NONE */
 	uint8_t bf_bb;    /* its basic blocks */
-	uint8_t tail;     /* segments in the last basic block before 'producer'; 0 = all */
+	uint8_t wait;     /* enum sched_wait, since wait_ps */
+	uint64_t wait_ps;
+	uint8_t tail; /* segments in the last basic block before 'producer'; 0 = all */
 };
 
 struct qp_sched {
@@ -52,6 +67,15 @@ struct qp_sched {
 	uint16_t turn; /* low bits of the QP last granted, for the wave */
 	/* statistics */
 	uint64_t doorbells, stale_doorbells, bf_late, fetches, wqes, max_ready;
+	union {
+		uint64_t qp_ps[SCHED_WAIT_COUNT];
+		struct {
+			uint64_t qp_idle_ps;
+#define X(c, d) uint64_t qp_##c##_ps;
+			SCHED_WAITS(X)
+#undef X
+		};
+	};
 };
 
 #define T struct qp_sched
@@ -72,7 +96,10 @@ static const struct field qp_sched_fields[] = {
 	     "BlueFlame WQEs behind others not fetched: read from memory instead"),
 	STAT(T, fetches, "req", "fetches ordered"),
 	STAT(T, wqes, "WQE", "WQEs fetched"),
-	STAT(T, max_ready, "QP", "largest number of ready QPs"),
+#define X(c, d) STAT(T, qp_##c##_ps, "ps", "QPs with WQEs not fetched waited for " d),
+	SCHED_WAITS(X)
+#undef X
+		STAT(T, max_ready, "QP", "largest number of ready QPs"),
 	SIGNAL(T, n_ready, 20, "QPs on the ready list"),
 	SIGNAL(T, n_fetching, 20, "fetches under way"),
 	SIGNAL(T, turn, 16, "QP last granted, low 16 bits of its index"),
@@ -135,9 +162,32 @@ static bool is_ready(const struct sched_qp *q)
 	       !q->is_closing;
 }
 
+static enum sched_wait waits_for(const struct sched_qp *q)
+{
+	if (q->is_closing || q->producer == q->index)
+		return WAIT_idle;
+	if (q->is_fetching)
+		return WAIT_fetch;
+	if (q->is_fed)
+		return WAIT_fed;
+	return q->credits ? WAIT_fetch : WAIT_limit;
+}
+
+static void note_wait(struct qp_sched *s, struct sched_qp *q)
+{
+	enum sched_wait w = waits_for(q);
+
+	if (w == q->wait)
+		return;
+	s->qp_ps[q->wait] += s->b.now_ps - q->wait_ps;
+	q->wait = (uint8_t)w;
+	q->wait_ps = s->b.now_ps;
+}
+
 /* Put 'qpi' on the list it belongs to, if it is ready. */
 static void consider(struct qp_sched *s, uint32_t qpi)
 {
+	note_wait(s, &s->qp[qpi]);
 	if (is_ready(&s->qp[qpi]))
 		make_ready(s, qpi);
 }
@@ -164,6 +214,7 @@ static void begin_close(struct qp_sched *s, uint32_t qpi)
 		buf_unref(&s->b, q->bf);
 	q->bf = BUF_NONE;
 	q->is_closing = true;
+	note_wait(s, q);
 	qp_list_add(&s->closing, qpi);
 }
 
@@ -237,6 +288,8 @@ static void take_fetched(struct qp_sched *s)
 	q = &s->qp[m->qpi];
 	SIM_CHECK(q->is_fetching && m->n_bb > 0 && m->n_wqe <= q->credits, s);
 	SIM_CHECK(m->n_bb <= (uint16_t)(q->producer - q->index), s);
+	if (m->n_wqe == q->credits && q->wait == WAIT_fetch)
+		q->wait = WAIT_limit; /* it would have brought more */
 	q->is_fetching = false;
 	s->n_fetching--;
 	q->index = (uint16_t)(q->index + m->n_bb);
@@ -277,6 +330,7 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 					  .tail = q->tail });
 	q->bf = BUF_NONE;
 	q->is_fetching = true;
+	note_wait(s, q);
 	s->n_fetching++;
 	s->turn = (uint16_t)qpi;
 	s->fetches++;

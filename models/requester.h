@@ -37,7 +37,7 @@ enum req_rto { RTO_FIXED, RTO_LOW_HIGH, RTO_DOUBLING, RTO_ESTIMATED };
 /* What a QP that holds WQEs waits for; the sums are statistics. */
 #define REQ_WAITS(X) \
 	X(turn, "their turn, a unit or the packetizer") \
-	X(peer, "the peer: everything is sent") \
+	X(peer, "the peer: all that they hold is sent") \
 	X(window, "the window: so many packets are in flight") \
 	X(credit, "end-to-end credits: the peer has no receive WQE") \
 	X(rd_atomic, "max_rd_atomic: so many READs and ATOMICs are outstanding") \

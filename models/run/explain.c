@@ -203,6 +203,20 @@ static void print_units(const struct explain_unit *u, unsigned n, uint64_t span_
 	}
 }
 
+/* Only one that holds the run up: its end is busy, or its head waits most of the time. */
+static void print_chain(const struct evidence *e, FILE *f)
+{
+	const struct wait *head = port_wait(e->waits, e->n_waits, NULL);
+	const char *end = follow_chain(e->waits, e->n_waits, NULL);
+	bool is_shown = head && head->ppm >= CRITICAL_WAIT_PPM;
+
+	for (unsigned i = 0; end && i < e->n_units; i++)
+		is_shown |= strcmp(e->units[i].b->name, end) == 0 &&
+			    e->units[i].ppm >= EXPLAIN_CRITICAL_PPM;
+	if (is_shown)
+		follow_chain(e->waits, e->n_waits, f);
+}
+
 void explain_print(const struct sim *s, const struct report *r, FILE *f)
 {
 	struct totals t = add_up(r);
@@ -224,7 +238,7 @@ void explain_print(const struct sim *s, const struct report *r, FILE *f)
 	print_qps(qps, e.n_qps, f);
 	print_units(u, e.n_units, span_ps, f);
 	print_waits(waits, e.n_waits, f);
-	follow_chain(waits, e.n_waits, f);
+	print_chain(&e, f);
 	print_losses(&e, f);
 	free(waits);
 	free(qps);

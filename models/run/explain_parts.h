@@ -10,6 +10,8 @@
 #define PPM 1000000u
 #define MIN_WAIT_PPM 10000u /* less than 1 % is no news */
 #define MAX_CHAIN 16u
+/* Of the time: who waits longer is held up by it. */
+#define CRITICAL_WAIT_PPM 500000u
 
 /* 'who' waited for 'whom' (NULL: for what its statistic 'what' says), so much of the time. */
 struct wait {

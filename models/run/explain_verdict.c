@@ -16,9 +16,7 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* Of the time: who waits longer is held up by what it waits for. */
-#define CRITICAL_WAIT_PPM 500000u
-/* The same where several wait at once: of the latencies of requests, of the time of QPs. */
+/* As CRITICAL_WAIT_PPM, where several wait at once: of the latencies of requests, of the time of QPs. */
 #define CRITICAL_POOL_PPM 200000u
 #define CRITICAL_LOSS_PPM 200000u
 
@@ -153,6 +151,7 @@ static const struct {
 	{ "_cpl_buffer_ps", "completion buffer", NULL, false },
 	{ "slot_wait_ps", "misses outstanding", NULL, false },
 	{ "miss_ps", "cache misses", NULL, true },
+	{ "_lock_ps", "the lock of a word", NULL, false },
 	{ "walker_wait_ps", "page walkers", NULL, false },
 	{ "_xlate_ps", "address translation", "mtt", false },
 };
@@ -224,15 +223,22 @@ static bool name_end_of_chain(const struct evidence *e, FILE *f)
 	return true;
 }
 
-/* What QPs are not allowed; a turn and the peer's answer are others' doing. */
-static bool name_limit_of_qps(const struct evidence *e, FILE *f)
+/* A turn, the peer's answer and that the requester has enough are others' doing. */
+static bool is_limit(const char *what)
+{
+	return strcmp(what, "qp_turn_ps") && strcmp(what, "qp_peer_ps") &&
+	       strcmp(what, "qp_fed_ps");
+}
+
+/* What QPs are not allowed, in blocks whose names end in 'where'. */
+static bool name_limit_of_qps(const struct evidence *e, const char *where, FILE *f)
 {
 	for (unsigned i = 0; i < e->n_qps; i++) {
 		const struct wait *w = &e->qps[i];
 
 		if (w->ppm < CRITICAL_WAIT_PPM)
 			break;
-		if (strcmp(w->what, "qp_turn_ps") == 0 || strcmp(w->what, "qp_peer_ps") == 0)
+		if (!is_limit(w->what) || !ends_with(w->who, where))
 			continue;
 		fprintf(f, "%sQPs of %s wait for %s (%s), for ", e->intro, w->who, w->whom,
 			w->what);
@@ -241,6 +247,30 @@ static bool name_limit_of_qps(const struct evidence *e, FILE *f)
 		return true;
 	}
 	return false;
+}
+
+static uint64_t stage_ppm(const struct evidence *e, enum milestone end)
+{
+	return share_ppm(e->t->stage_ps[end - 1], e->t->latency_ps);
+}
+
+/* Requesters have nothing to send: what keeps WQEs from them, or that all are on the way. */
+static bool name_all_sent(const struct evidence *e, FILE *f)
+{
+	const struct wait *peer = qp_wait(e, "qp_peer_ps");
+	uint64_t round_trip = stage_ppm(e, OP_ARRIVE) + stage_ppm(e, OP_ACK);
+
+	if (!peer || peer->ppm < CRITICAL_WAIT_PPM)
+		return false;
+	if (stage_ppm(e, OP_SCHED) >= CRITICAL_WAIT_PPM)
+		return name_limit_of_qps(e, ".qp_sched", f);
+	if (round_trip < CRITICAL_WAIT_PPM)
+		return false;
+	fprintf(f, "%sround trip (arrive and ack, ", e->intro);
+	print_percent(f, 0, round_trip);
+	fprintf(f, " of the time of requests): everything posted is sent; more outstanding "
+		   "requests, or a shorter link\n");
+	return true;
 }
 
 static void name_latency(const struct evidence *e, FILE *f)
@@ -301,6 +331,6 @@ void print_verdict(const struct evidence *e, FILE *f)
 		return;
 	}
 	if (!name_unit(e, f) && !name_pool(e, f) && !name_end_of_chain(e, f) &&
-	    !name_limit_of_qps(e, f))
+	    !name_limit_of_qps(e, ".requester", f) && !name_all_sent(e, f))
 		name_latency(e, f);
 }

@@ -164,13 +164,20 @@ bool what_if_check(const struct run_options *o, int argc, char **argv, struct er
 
 /* ---- the table ---- */
 
+#define FACTOR 10.0 /* a gain from here on is no percentage */
+
 /* Change of 'now' against 'base' in percent; more is better when 'is_rate'. */
 static void print_gain(FILE *f, double now, double base)
 {
-	if (base > 0 && now > 0)
+	char times[32] = "-";
+
+	if (base > 0 && now > 0 && now < base * FACTOR) {
 		fprintf(f, " %+7.1f %%", (now / base - 1) * 100);
-	else
-		fprintf(f, " %9s", "-");
+		return;
+	}
+	if (base > 0 && now > 0)
+		snprintf(times, sizeof(times), now < base * 1e7 ? "x %.0f" : "x %.0e", now / base);
+	fprintf(f, " %9s", times);
 }
 
 static double gbps(const struct what_result *o)
