@@ -30,7 +30,7 @@ static const struct framing infiniband = {
 
 #define T struct mac
 static const struct field mac_fields[] = {
-	PARAM_RATE(T, rate, 100 * GBPS, 1 * MBPS, 3200 * GBPS, "line rate after line coding",
+	PARAM_RATE(T, rate, 100 * GBPS, MAC_RATE_MIN, MAC_RATE_MAX, "line rate after line coding",
 		   "declared"),
 	PARAM_TIME(T, tx_delay, 0, 0, 1000 * PS_PER_US,
 		   "from the MAC to the first bit on the cable", "declared"),

@@ -9,6 +9,11 @@
 #include "models/nic.h"
 #include "models/packet/packet.h"
 #include "sim/pool.h"
+#include "sim/units.h"
+
+/* Line rates there are, bits a second; rates of QPs and links are of this range, too. */
+#define MAC_RATE_MIN (1 * MBPS)
+#define MAC_RATE_MAX (3200 * GBPS)
 
 /* What takes line time besides the bytes of a packet. */
 struct framing {

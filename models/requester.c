@@ -41,9 +41,11 @@ static const struct field requester_fields[] = {
 	      "declared: covers 100 Gbit/s x 20 us at 512 B; rxe has 128"),
 	PARAM(T, burst, 4, 1, 4096, "pkt", "packets of one message before the next QP's turn",
 	      "declared"),
-	PARAM_BYTES(T, quantum, 4096, 256, 1 * MIB,
-		    "bytes of the line that a QP sends before the next one's turn",
-		    "declared: four packets of 1 KiB, a job of burst packets"),
+	PARAM_BYTES(
+		T, quantum, 4096, 256, 1 * MIB,
+		"bytes of the line that a QP sends before the next one's turn; shared fairly while what is "
+		"fetched of a QP (qp_sched.wqe_per_qp, ahead) covers it",
+		"declared: four packets of 1 KiB, a job of burst packets"),
 	PARAM_BOOL(T, strict, 0, "QPs of a higher priority (prio) always send first",
 		   "declared: off, one class of service"),
 	PARAM_BYTES(T, rate_burst, 64 * KIB, 4096, 1 * MIB,

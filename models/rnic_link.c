@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/mac.h"
 #include "models/rnic.h"
 #include "models/wire.h"
 #include "sim/command.h"
@@ -20,8 +21,8 @@ struct link_group {
 #define T struct link_group
 static const struct field link_fields[] = {
 	PARAM_STR(T, a, "NIC at one end"), PARAM_STR(T, b, "NIC at the other end"),
-	PARAM_RATE(T, rate, 0, 0, 3200 * GBPS, "line rate of both ends; 0 leaves it to their MACs",
-		   "declared"),
+	PARAM_RATE(T, rate, 0, 0, MAC_RATE_MAX,
+		   "line rate of both ends, 1 Mb/s or more; 0 leaves it to their MACs", "declared"),
 	FIELDS_END
 };
 #undef T
@@ -105,6 +106,12 @@ static bool build_link(struct rnic *r, struct config *cfg, const struct trace *t
 
 	if (!config_apply(cfg, name, "link", link_fields, &g, e))
 		return false;
+	at = config_lookup(cfg, name, "link", "rate");
+	if (g.rate && g.rate < MAC_RATE_MIN)
+		return err_set(e, at ? at->file : NULL, at ? at->line : 0,
+			       "[%s] rate = %" PRIu64 "bps is no rate of a line; allowed: 1Mbps to "
+			       "3200Gbps, or 0 to leave it to the MACs",
+			       name, g.rate);
 	at = config_lookup(cfg, name, "link", "b");
 	file = at ? at->file : NULL;
 	line = at ? at->line : 0;

@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "sim/config.h"
+#include "sim/gz_in.h"
 #include "sim/record.h"
 
 #define FIRST_BUFFER (256u << 10)
@@ -29,12 +28,11 @@ bool record_open(struct record_reader *r, const char *path, struct err *e)
 
 	memset(r, 0, sizeof(*r));
 	errno = 0;
-	r->gz = is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
+	r->gz = gz_in_open(is_stdin ? NULL : path);
 	if (!r->gz)
 		return err_set(e, path, 0, "cannot open: %s",
 			       errno ? strerror(errno) : "out of memory");
 	r->is_regular = !is_stdin && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-	gzbuffer(r->gz, 128u << 10);
 	r->path = x_strdup(is_stdin ? "(standard input)" : path);
 	r->cap = FIRST_BUFFER;
 	r->buf = x_calloc(1, r->cap + 1);
@@ -54,7 +52,7 @@ void record_open_text(struct record_reader *r, const char *path, const char *tex
 void record_close(struct record_reader *r)
 {
 	if (r->gz)
-		gzclose(r->gz);
+		gz_in_close(r->gz);
 	free(r->buf);
 	free(r->path);
 	memset(r, 0, sizeof(*r));
@@ -63,8 +61,7 @@ void record_close(struct record_reader *r)
 /* Read more behind what is not used yet. False with 'e' set when reading failed. */
 static bool fill(struct record_reader *r, struct err *e)
 {
-	int n, code;
-	const char *why;
+	ssize_t n;
 
 	if (r->pos) {
 		memmove(r->buf, r->buf + r->pos, r->end - r->pos);
@@ -78,21 +75,14 @@ static bool fill(struct record_reader *r, struct err *e)
 		r->cap *= 2;
 		r->buf = x_realloc(r->buf, r->cap + 1);
 	}
-	errno = 0;
-	n = gzread(r->gz, r->buf + r->end, (unsigned)(r->cap - r->end));
-	if (n > 0) {
-		r->end += (size_t)n;
-		return true;
+	n = gz_in_read(r->gz, r->buf + r->end, r->cap - r->end);
+	if (n < 0) {
+		r->is_end = true;
+		return err_set(e, r->path, r->line + 1, "%s", gz_in_error(r->gz));
 	}
-	r->is_end = true;
-	why = gzerror(r->gz, &code);
-	if (n == 0 && code == Z_OK)
-		return true;
-	if (code == Z_BUF_ERROR)
-		return err_set(e, r->path, r->line + 1,
-			       "the gzip data end too early: the file is cut off");
-	return err_set(e, r->path, r->line + 1, "cannot read: %s",
-		       code == Z_ERRNO && errno ? strerror(errno) : why);
+	r->end += (size_t)n;
+	r->is_end = n == 0;
+	return true;
 }
 
 /* The next line, unchecked. */

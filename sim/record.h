@@ -124,7 +124,7 @@ struct record_word {
 
 struct record_reader {
 	char *path;
-	void *gz;
+	struct gz_in *gz;
 	char *buf; /* read ahead; the current line is cut up in place */
 	size_t cap, pos, end;
 	bool is_end, is_regular;

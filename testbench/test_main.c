@@ -131,6 +131,8 @@ static const struct mistake {
 	{ "run @ok.ini --trace @ok.trace --pcap @ok.trace", "/ok.trace' is an input as well" },
 	{ "run @ok.ini --pcap @x --timeline @x", "two outputs are named" },
 	{ "run @self.ini", "/self.ini:5: [link0] joins nic0 with itself" },
+	{ "run @ok.ini --set link.rate=1kbps",
+	  "rate = 1000bps is no rate of a line; allowed: 1Mbps to 3200Gbps" },
 	{ "run @unlike.ini", "/unlike.ini:7: [link0] joins nic0, whose encap is ib, with nic1" },
 	{ "run @three.ini", "/three.trace:4: host h2 (nic2) has no link" },
 	{ "run @ok.ini --set nonsense", "'nonsense' is not section.key=value" },

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "sim/record.h"
@@ -396,6 +397,39 @@ static void record_broken_gzip_is_a_mistake(void)
 	free(text);
 }
 
+/* Members of gzip data one behind the other, and what is none at their end. */
+static void record_gzip_members_are_joined_and_nothing_else_may_follow(void)
+{
+	static const char *const tails[] = { "X", "XXXX", "\x1f", "\x1f\x8cxxxxxxxxxxxxxxxxxxx" };
+	const char *path = tb_path("members.gz");
+	char packed[1024];
+	struct err e;
+	size_t len;
+	FILE *raw;
+
+	unlink(path);
+	for (int i = 0; i < 3; i++) {
+		gzFile f = gzopen(path, "ab");
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		gzputs(f, "first word\nsecond wo");
+		gzclose(f);
+	}
+	raw = fopen(path, "rb");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(raw);
+	len = fread(packed, 1, sizeof(packed) - 64, raw);
+	fclose(raw);
+	CU_ASSERT_EQUAL(count(tb_write("joined.gz", packed, len), &e), 4);
+	for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+		size_t n = strlen(tails[i]);
+
+		memcpy(packed + len, tails[i], n);
+		CU_ASSERT_EQUAL(count(tb_write("tail.gz", packed, len + n), &e), -1);
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(e.text, "tail.gz:4: behind the end of the gzip data"));
+	}
+}
+
 static void record_next_of_passes_over_other_lines(void)
 {
 	static const char text[] =
@@ -489,6 +523,8 @@ CU_TestInfo test_record_tests[] = {
 	  record_missing_file_and_directory_are_mistakes },
 	{ "record_gzip_reads_the_same_whatever_its_name",
 	  record_gzip_reads_the_same_whatever_its_name },
+	{ "record_gzip_members_are_joined_and_nothing_else_may_follow",
+	  record_gzip_members_are_joined_and_nothing_else_may_follow },
 	{ "record_broken_gzip_is_a_mistake", record_broken_gzip_is_a_mistake },
 	{ "record_next_of_passes_over_other_lines", record_next_of_passes_over_other_lines },
 	{ "record_cursors_stop_behind_what_they_took", record_cursors_stop_behind_what_they_took },

@@ -140,6 +140,10 @@ static void trace_setup_mistakes_are_named(void)
 static void trace_qp_mistakes_are_named(void)
 {
 	static const struct mistake cases[] = {
+		{ "qp h0 q type=RC peer=h1.q0 rate=1bps\n",
+		  L "rate=1bps is no rate of a line; allowed: 1Mbps to 3200Gbps, or 0" },
+		{ "qp h0 q type=RC peer=h1.q0 rate=3201Gbps\n",
+		  L "rate=3201000000000bps is no rate of a line" },
 		{ "qp h0 q type=RD\n", L "type='RD': must be one of RC, UC, UD" },
 		{ "qp h0 q peer=h1.q0\n", L "'qp' lacks type=" },
 		{ "qp h0 q type=RC\n", L "a QP with type=RC and state=RTS lacks peer=" },

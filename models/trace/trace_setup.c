@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/mac.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/trace/trace_reader.h"
@@ -414,6 +415,12 @@ static bool check_qp(struct trace *t, const struct trace_qp *q, struct err *e)
 	    q->state != QPS_INIT)
 		return record_err(rec, e, "a QP with type=%s and state=%s lacks peer=",
 				  qp_type_names[q->type], qp_state_names[q->state]);
+	if (q->rate_bps && (q->rate_bps < MAC_RATE_MIN || q->rate_bps > MAC_RATE_MAX))
+		return record_err(
+			rec, e,
+			"rate=%llubps is no rate of a line; allowed: 1Mbps to 3200Gbps, or 0 "
+			"for no cap",
+			(unsigned long long)q->rate_bps);
 	if (q->mtu > t->hosts[q->host].mtu)
 		return record_err(rec, e, "mtu=%u is more than the port's mtu=%u of host %s",
 				  q->mtu, t->hosts[q->host].mtu, t->hosts[q->host].name);
