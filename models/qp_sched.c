@@ -46,8 +46,8 @@ struct sched_qp {
 	uint32_t bf;      /* BlueFlame: the WQE at 'index', or BUF_NONE */
 	uint8_t bf_bb;    /* its basic blocks */
 	uint8_t wait;     /* enum sched_wait, since wait_ps */
+	uint8_t tail;     /* segments in the last basic block before 'producer'; 0 = all */
 	uint64_t wait_ps;
-	uint8_t tail; /* segments in the last basic block before 'producer'; 0 = all */
 };
 
 struct qp_sched {

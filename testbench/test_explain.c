@@ -294,7 +294,6 @@ static void make_sends(char *text, unsigned every_us)
 }
 
 #define FAST_HOST "--set workload.cores=8 --set workload.post_cost=5ns "
-
 static const struct {
 	const char *trace, *without, *with; /* settings */
 	const char *cause;
