@@ -334,7 +334,7 @@ bool rnic_build(struct rnic *r, struct config *cfg, struct trace *t, uint64_t se
 	r->host_of_nic = x_calloc(t->n_hosts + 1, sizeof(*r->host_of_nic));
 	r->links = x_calloc(t->n_hosts + 1, sizeof(*r->links));
 	r->system = system_create(t, e);
-	if (!r->system || !place_nics(r, cfg, t, e))
+	if (!r->system || !system_prime(r->system, e) || !place_nics(r, cfg, t, e))
 		return false;
 	r->feed = netlist_add(&r->sim, block_classes, "feed", "feed", cfg, 1 * GHZ, r->system, e);
 	if (!r->feed)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +100,24 @@ unsigned tb_count_files(const char *prefix)
 	if (l)
 		closedir(l);
 	return n;
+}
+
+const char *tb_fifo(const char *name, const char *text)
+{
+	const char *path = tb_path(name);
+	pid_t pid;
+
+	fflush(NULL);
+	if (mkfifo(path, 0600) != 0 || (pid = fork()) < 0) {
+		perror("tb_fifo");
+		abort();
+	}
+	if (pid == 0) {
+		FILE *f = fopen(path, "w");
+
+		_exit(!f || fputs(text, f) < 0 || fclose(f) != 0);
+	}
+	return path;
 }
 
 bool tb_aborts(void (*fn)(void), char *text, size_t len)

@@ -17,6 +17,9 @@ const char *tb_path(const char *name);
 /* Write 'len' bytes to tb_path(name); returns that path. */
 const char *tb_write(const char *name, const void *data, size_t len);
 
+/* A pipe at tb_path(name) that a child fills with 'text'; the reader opens it once and unlinks it. Returns that path. */
+const char *tb_fifo(const char *name, const char *text);
+
 #define TB_TEXT (1u << 18)
 
 struct tb_text {

@@ -18,7 +18,11 @@ static bool open_text(struct tb_system *t, const char *text, struct err *e)
 	t->trace = trace_open(path, e);
 	if (t->trace)
 		t->s = system_create(t->trace, e);
-	return t->s != NULL;
+	if (t->s && system_prime(t->s, e))
+		return true;
+	system_destroy(t->s);
+	t->s = NULL;
+	return false;
 }
 
 void tb_system_open(struct tb_system *t, const char *text)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -425,20 +424,13 @@ static void trace_expects_and_wires_are_known_at_once(void)
 /* What cannot be read twice gives its expects as it is read. */
 static void trace_pipe_gives_expects_on_the_way(void)
 {
-	const char *path = tb_path("fifo");
+	char text[sizeof(SETUP) + sizeof(aside_stream)];
+	const char *path;
 	struct err e = { 0 };
 	struct trace *t;
-	pid_t pid;
 
-	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
-	pid = fork();
-	if (pid == 0) {
-		FILE *f = fopen(path, "w");
-
-		fprintf(f, "%s%s", SETUP, aside_stream);
-		fclose(f);
-		_exit(0);
-	}
+	snprintf(text, sizeof(text), "%s%s", SETUP, aside_stream);
+	path = tb_fifo("fifo", text);
 	t = trace_open(path, &e);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
 	CU_ASSERT_EQUAL(t->n_expects, 1);
@@ -448,7 +440,7 @@ static void trace_pipe_gives_expects_on_the_way(void)
 	check_expects(t);
 	check_wires(t);
 	expect_end(t);
-	waitpid(pid, NULL, 0);
+	wait(NULL);
 	unlink(path);
 }
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "models/trace/trace.h"
 #include "testbench/tb_file.h"
@@ -152,10 +154,34 @@ static void trace_check_and_run_agree_on_what_is_too_much(void)
 		  strstr(e.text, ":4098: more than 4096 hosts"));
 }
 
-CU_TestInfo test_trace_cmd_tests[] = { { "trace_gen_makes_good_traces_again_and_again",
-					 trace_gen_makes_good_traces_again_and_again },
-				       { "trace_commands_refuse_wrong_words",
-					 trace_commands_refuse_wrong_words },
-				       { "trace_check_and_run_agree_on_what_is_too_much",
-					 trace_check_and_run_agree_on_what_is_too_much },
-				       CU_TEST_INFO_NULL };
+/* What is said of a trace from a pipe, read once, is said of the same from a file. */
+static void trace_check_reads_a_pipe_once(void)
+{
+	static const char text[] = HOSTS_2
+		"mr h0 a va=0x1000 len=4KiB fill=inc\nqp h0 q type=RC peer=h1.q\n"
+		"qp h1 q type=RC peer=h0.q\nrecv h1.q id=1\npost h0.q id=1 op=SEND sge=a:0:0\n"
+		"expect mem h0 a:0:16 == fill\n";
+	static const char bad[] = HOSTS_2 "qp h0 q type=RC peer=h1.q\nqp h1 q type=RC peer=h0.q\n"
+					  "post h0.q id=1 op=SEDN\n";
+	struct err e;
+	const char *path;
+
+	path = tb_fifo("check.fifo", text);
+	CU_ASSERT_EQUAL(RUN(&e, "trace", "check", path), 0);
+	unlink(path);
+	path = tb_fifo("check.fifo", bad);
+	CU_ASSERT(RUN(&e, "trace", "check", path) == 2 && strstr(e.text, "check.fifo:6: "));
+	unlink(path);
+	while (wait(NULL) > 0)
+		;
+}
+
+CU_TestInfo test_trace_cmd_tests[] = {
+	{ "trace_gen_makes_good_traces_again_and_again",
+	  trace_gen_makes_good_traces_again_and_again },
+	{ "trace_commands_refuse_wrong_words", trace_commands_refuse_wrong_words },
+	{ "trace_check_and_run_agree_on_what_is_too_much",
+	  trace_check_and_run_agree_on_what_is_too_much },
+	{ "trace_check_reads_a_pipe_once", trace_check_reads_a_pipe_once },
+	CU_TEST_INFO_NULL
+};

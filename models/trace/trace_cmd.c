@@ -3,6 +3,7 @@
  * trace_cmd.c - `rnicsim trace info` and `rnicsim trace check`
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,17 +47,13 @@ static void count(struct counts *c, const struct trace_record *r)
 	}
 }
 
-/* Read all of a trace, with a system 's' made of it or NULL. NULL with 'e' set on its first mistake. */
-static struct trace *read_all(const char *path, const struct system *s, struct counts *c,
-			      struct err *e)
+/* Read the stream of a trace, for a system 's' made of it or NULL. False with 'e' set on its first mistake. */
+static bool read_all(struct trace *t, const struct system *s, struct counts *c, struct err *e)
 {
-	struct trace *t = trace_open(path, e);
 	struct trace_record r;
 	int got;
 
 	memset(c, 0, sizeof(*c));
-	if (!t)
-		return NULL;
 	while ((got = trace_next(t, &r, e)) == 1) {
 		count(c, &r);
 		if (s && !system_check_record(s, &r, e))
@@ -65,22 +62,26 @@ static struct trace *read_all(const char *path, const struct system *s, struct c
 		if (got < 0)
 			break;
 	}
-	if (got == 0)
-		return t;
-	trace_close(t);
-	return NULL;
+	return got == 0;
 }
 
 /* Hosts, memory, keys and queues of a trace as a run makes them, but for the bytes of its regions. */
 static struct system *set_up(struct trace *t, struct err *e)
 {
+	enum fill_kind *fills;
 	struct system *s;
 
 	if (!system_check_sizes(t, e))
 		return NULL;
-	for (uint32_t i = 0; i < t->n_mrs; i++)
+	fills = x_calloc(t->n_mrs + 1, sizeof(*fills));
+	for (uint32_t i = 0; i < t->n_mrs; i++) {
+		fills[i] = t->mrs[i].fill;
 		t->mrs[i].fill = FILL_KEEP;
+	}
 	s = system_create(t, e);
+	for (uint32_t i = 0; i < t->n_mrs; i++)
+		t->mrs[i].fill = fills[i];
+	free(fills);
 	if (!s || system_connect(s, e))
 		return s;
 	system_destroy(s);
@@ -147,36 +148,35 @@ static void print_stream(const struct trace *t, const struct counts *c)
 static int cmd_info(const char *path, struct err *e)
 {
 	struct counts c;
-	struct trace *t = read_all(path, NULL, &c, e);
+	struct trace *t = trace_open(path, e);
+	bool is_read = t && read_all(t, NULL, &c, e);
 
-	if (!t)
-		return 2;
-	printf("trace      %s\n", path);
-	print_setup(t);
-	print_stream(t, &c);
+	if (is_read) {
+		printf("trace      %s\n", path);
+		print_setup(t);
+		print_stream(t, &c);
+	}
 	trace_close(t);
-	return 0;
+	return is_read ? 0 : 2;
 }
 
 static int cmd_check(const char *path, struct err *e)
 {
 	struct counts c;
-	struct trace *made = trace_open(path, e), *t = NULL;
-	struct system *s = made ? set_up(made, e) : NULL;
+	struct trace *t = trace_open(path, e);
+	struct system *s = t ? set_up(t, e) : NULL;
+	bool is_read = s && read_all(t, s, &c, e);
 
-	if (s)
-		t = read_all(path, s, &c, e);
+	if (is_read)
+		printf("%s: OK: %" PRIu32 " hosts, %" PRIu32 " QPs, %" PRIu32 " MRs, %" PRIu64
+		       " posts (%" PRIu64 " work requests), %" PRIu64 " receives, %" PRIu64
+		       " other records, %" PRIu32 " expects\n",
+		       path, t->n_hosts, t->n_qps, t->n_mrs, c.records[REC_POST],
+		       sum(c.wrs, WR_OPCODES), c.records[REC_RECV],
+		       sum(c.records + REC_MEM, REC_KINDS - REC_MEM), t->n_expects);
 	system_destroy(s);
-	trace_close(made);
-	if (!t)
-		return 2;
-	printf("%s: OK: %" PRIu32 " hosts, %" PRIu32 " QPs, %" PRIu32 " MRs, %" PRIu64
-	       " posts (%" PRIu64 " work requests), %" PRIu64 " receives, %" PRIu64
-	       " other records, %" PRIu32 " expects\n",
-	       path, t->n_hosts, t->n_qps, t->n_mrs, c.records[REC_POST], sum(c.wrs, WR_OPCODES),
-	       c.records[REC_RECV], sum(c.records + REC_MEM, REC_KINDS - REC_MEM), t->n_expects);
 	trace_close(t);
-	return 0;
+	return is_read ? 0 : 2;
 }
 
 int cmd_trace(int argc, char **argv, struct err *e)

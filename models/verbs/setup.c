@@ -341,7 +341,7 @@ static void prime_one(struct system *s, uint32_t handle, bool *rq_waits)
 	h->primed_tail = handle;
 }
 
-static bool prime(struct system *s)
+bool system_prime(struct system *s, struct err *e)
 {
 	bool *rq_waits = x_calloc(s->trace->n_qps + s->trace->n_srqs + 1, sizeof(*rq_waits));
 	uint32_t handle;
@@ -353,6 +353,8 @@ static bool prime(struct system *s)
 			prime_one(s, handle, rq_waits);
 	}
 	free(rq_waits);
+	if (got < 0)
+		*e = s->err;
 	return got >= 0;
 }
 
@@ -378,9 +380,7 @@ struct system *system_create(struct trace *t, struct err *e)
 	system_index_expects(s);
 	if (setup_mrs(s, e) && create_queues(s, e)) {
 		create_eqs(s);
-		if (prime(s))
-			return s;
-		*e = s->err;
+		return s;
 	}
 	system_destroy(s);
 	return NULL;

@@ -41,11 +41,13 @@ struct system {
 
 /*
  * Build memory, keys, queues and struct nic of every host of 't' (kept by the caller, which
- * outlives the system), fill the MRs, read the first records and post the receives that are in
- * force before time 0. NULL with 'e' set on a mistake. The NICs' names are "nic0", ... in the order
- * of hosts; others may be set.
+ * outlives the system) and fill the MRs. NULL with 'e' set on a mistake. The NICs' names are "nic0",
+ * ... in the order of hosts; others may be set.
  */
 struct system *system_create(struct trace *t, struct err *e);
+
+/* Read the first records and post the receives that are in force before time 0. False with 'e' set on a mistake. */
+bool system_prime(struct system *s, struct err *e);
 
 /*
  * Before: a trace of a size that can be run: hosts, and memory that machines have. And of a record, what
