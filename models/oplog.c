@@ -85,6 +85,10 @@ static struct slot *slot_of(const struct oplog *l, uint32_t op)
 
 void oplog_clamp(struct op_row *r)
 {
+	/* what comes behind the completion (unreliable services complete when they have sent) is not on its way */
+	for (unsigned m = OP_ARRIVE; m < OP_CQE; m++)
+		if (r->t_ps[OP_CQE] && r->t_ps[m] > r->t_ps[OP_CQE])
+			r->t_ps[m] = 0;
 	for (unsigned m = 1; m < OP_MILESTONES; m++)
 		if (r->t_ps[m] < r->t_ps[m - 1])
 			r->t_ps[m] = r->t_ps[m - 1];
