@@ -238,8 +238,8 @@ static void send(struct pcie_tx *x, uint32_t c, uint64_t start_ps)
 	x->waiting--;
 }
 
-/* The lane is free: the oldest train of the queues that may go, goes. */
-static void choose(struct pcie_tx *x)
+/* The lane is free: the oldest train of the queues that may go, goes. False when there is none. */
+static bool choose(struct pcie_tx *x)
 {
 	uint64_t start_ps = max_u64(x->b->now_ps, x->busy_ps);
 	uint32_t best = FC_CLASSES;
@@ -255,12 +255,17 @@ static void choose(struct pcie_tx *x)
 		    (best == FC_CLASSES || head_of(q)->order < head_of(&x->q[best])->order))
 			best = c;
 	}
-	if (best != FC_CLASSES)
-		send(x, best, start_ps);
+	if (best == FC_CLASSES)
+		return false;
+	send(x, best, start_ps);
+	return true;
 }
 
-/* When a train of the queues may be sent next; a full line empties in a step. */
-static uint64_t next_send(const struct pcie_tx *x)
+/*
+ * When a train of the queues may be sent next; a full line empties in a step. What the head behind one that
+ * was sent waits for is told when the lane is free again.
+ */
+static uint64_t next_send(const struct pcie_tx *x, bool is_told)
 {
 	uint64_t at = CYCLE_NEVER;
 
@@ -269,7 +274,7 @@ static uint64_t next_send(const struct pcie_tx *x)
 
 		if (x->q[c].n == 0)
 			continue;
-		if (x->q[c].cause == TX_LINK && tx_line_has_room(x->line[c]))
+		if (x->q[c].cause == TX_LINK && (!is_told || tx_line_has_room(x->line[c])))
 			at = 0;
 		else if (x->q[c].cause == TX_CREDIT && f->n)
 			at = min_u64(at, f->update[f->head].arrive_cyc);
@@ -286,16 +291,16 @@ static inline bool can_queue(const struct pcie_tx *x, const struct tlp *t)
 static uint64_t step_queues(struct pcie_tx *x, struct chan *in)
 {
 	const struct tlp *t = tlp_peek(in);
+	bool is_told;
 
 	if (can_queue(x, t)) {
 		put(x, t);
 		chan_pop_only(in);
 	}
-	if (x->free_cyc <= x->b->cycle)
-		choose(x);
+	is_told = x->free_cyc <= x->b->cycle && !choose(x);
 	if (can_queue(x, tlp_peek(in)))
 		return x->b->cycle + 1;
-	return next_send(x);
+	return next_send(x, is_told);
 }
 
 /* Send the head of 'in', the queues being empty and the lane free. False: it lacks credits. */

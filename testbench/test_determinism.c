@@ -174,6 +174,13 @@ static void demo_tells_the_same_in_every_manner(void)
 								       "open-rtl\n" },
 					  "demo on open-rtl", false),
 			0);
+	/* a line to the host that is full, and credits that lack, at once */
+	CU_ASSERT_EQUAL(count_differences(&(struct tb_run_how){ .trace = "traces/demo.trace",
+								.ini = "[host_mem]\nqueue = 1\n"
+								       "[dma_engine]\n"
+								       "mrrs = 128B\n" },
+					  "demo on a full link", false),
+			0);
 }
 
 static void random_traces_tell_the_same_in_every_manner(void)
