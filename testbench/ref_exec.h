@@ -10,7 +10,8 @@
  *
  * Told how the requests of a run ended, it allows for those that ended in error: of the requests of
  * a QP behind the last one that is known to have been executed, the target may have executed the
- * first n for some n, and part of the one after; the same for what comes back to the requester.
+ * first n for some n, and part of the one after; the same for what comes back to the requester, or,
+ * where it keeps what comes behind a gap, any of it.
  * What was made of bytes so uncertain is not compared. Nor is what such a request writes through a
  * window that is taken back: that may happen between the look at its key and the write of its payload,
  * when those behind it are on their way to memory.
@@ -64,6 +65,7 @@ struct ref_exec {
 	struct ref_wr *wr; /* in file order */
 	uint32_t n_wr, cap_wr;
 	struct ref_qp *qp;
+	bool is_selective; /* set by the caller: requesters keep responses that overtook a lost one */
 };
 
 /* Read a trace. False with 'e' set; ref_close is due either way. */

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/recovery.h"
+#include "models/requester.h"
+#include "sim/netlist.h"
 #include "testbench/tb_file.h"
 
 #define TEXT_LEN 1200u
@@ -374,9 +377,12 @@ static const char *judge_completions(const struct tb_case *c)
 static const char *judge_memory(struct tb_case *c)
 {
 	const struct trace *t = c->run.trace;
+	const struct requester *r =
+		(const struct requester *)netlist_find(&c->run.r.sim, "nic0.requester");
 	uint8_t **actual = x_calloc(t->n_mrs + 1, sizeof(*actual));
 	const char *what = NULL;
 
+	c->ref.is_selective = r->recovery == RECOVERY_SR;
 	for (uint32_t i = 0; i < t->n_mrs; i++) {
 		actual[i] = x_calloc(1, t->mrs[i].len);
 		if (!space_read(c->run.r.system->hosts[t->mrs[i].host].space, t->mrs[i].va,
