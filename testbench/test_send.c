@@ -427,7 +427,8 @@ static void nic_at_1_ghz_does_120_million_messages(void)
 static void rate_cap_spaces_the_packets_of_a_message(void)
 {
 	static const uint32_t posts[] = { 1, 4, 64 };
-	uint64_t header = 8 + 14 + 20 + 8 + 12 + 4 + 4 + 12; /* preamble, MAC, IP, UDP, BTH, CRCs, gap */
+	uint64_t header =
+		8 + 14 + 20 + 8 + 12 + 4 + 4 + 12; /* preamble, MAC, IP, UDP, BTH, CRCs, gap */
 
 	for (size_t i = 0; i < ARRAY_LEN(posts); i++) {
 		uint64_t want = (64 * (1024 + header) + 16 * posts[i]) * 8 * PS_PER_NS; /* RETH */
