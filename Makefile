@@ -35,7 +35,7 @@ $(if $(NO_RTL),$(info NO_RTL=1: no Verilog blocks, waveforms as .vcd only))
 endif
 
 # ---- sources: found, not listed; objects of different kinds of build do not mix ----
-LIB_SRC := $(filter-out sim/main.c,$(wildcard sim/*.c)) $(wildcard models/*.c models/*/*.c)
+LIB_SRC := $(filter-out sim/main.c,$(wildcard sim/*.c)) $(wildcard models/*.c models/*/*.c tools/*/*.c)
 FUZZ_SRC := $(filter-out testbench/fuzz/fuzz_main.c,$(wildcard testbench/fuzz/*.c))
 TEST_SRC := $(wildcard testbench/*.c) $(FUZZ_SRC)
 VLT := $(BUILD)/verilated
@@ -93,7 +93,7 @@ $(eval $(call variant,san,$(SAN)))
 $(BUILD)/profiles/profiles.inc: $(sort $(wildcard models/profiles/*.ini))
 	@mkdir -p $(@D)
 	$(Q)for f in $^; do n=$${f##*/}; sed 's/[\\"]/\\&/g; s/.*/{ "'$${n%.ini}'", "&\\n" },/' $$f; done > $@.new && mv $@.new $@
-PROFILE_OBJ := $(foreach k,opt$(KIND) san$(KIND) fuzz,$(BUILD)/$(k)/models/run/profile.o) $(BUILD)/lint/models/run/profile
+PROFILE_OBJ := $(foreach k,opt$(KIND) san$(KIND) fuzz,$(BUILD)/$(k)/tools/run/profile.o) $(BUILD)/lint/tools/run/profile
 $(PROFILE_OBJ): $(BUILD)/profiles/profiles.inc
 $(PROFILE_OBJ): CPPFLAGS += -I$(BUILD)/profiles
 
@@ -114,7 +114,7 @@ $(BUILD)/fuzz-%: testbench/fuzz/fuzz_main.c $(patsubst %.c,$(BUILD)/fuzz/%.o,$(f
 	$(Q)clang -std=gnu11 -g -I. $(FUZZ_FLAGS) -fsanitize=fuzzer -DFUZZ_TARGET=fuzz_$* -o $@ $^ $(LDLIBS)
 
 # ---- SystemVerilog twins: the package of messages from models/msg.def, then one library a block ----
-$(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c models/run/msg_list.c models/run/hdr_sv.c models/packet/hdr.c models/packet/opcode.c \
+$(VLT)/msg_sv: tools/msg_sv.c sim/describe_sv.c tools/run/msg_list.c tools/run/hdr_sv.c models/packet/hdr.c models/packet/opcode.c \
 		models/msg.def models/msg.h models/nic.h models/packet/hdr.def
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. -o $@ $(filter %.c,$^)

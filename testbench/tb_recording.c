@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "models/run/commands.h"
+#include "tools/run/commands.h"
 #include "testbench/tb_file.h"
 
 #define PATH 256u

@@ -12,11 +12,11 @@
 #ifndef TESTBENCH_TB_RUN_H
 #define TESTBENCH_TB_RUN_H
 
-#include "models/run/capture.h"
-#include "models/run/expect.h"
-#include "models/run/report.h"
+#include "tools/run/capture.h"
+#include "tools/run/expect.h"
+#include "tools/run/report.h"
 #include "models/rnic.h"
-#include "models/run/scenario.h"
+#include "tools/run/scenario.h"
 #include "sim/checker.h"
 #include "sim/command.h"
 

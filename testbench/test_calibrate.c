@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/perf/calibrate.h"
+#include "tools/perf/calibrate.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/run/capture.h"
+#include "tools/run/capture.h"
 #include "models/packet/encap.h"
 #include "testbench/pcapng_in.h"
 #include "testbench/pkt_util.h"

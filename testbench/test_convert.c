@@ -11,6 +11,7 @@
 #include "models/trace/trace.h"
 #include "sim/record.h"
 #include "sim/units.h"
+#include "tools/run/commands.h"
 #include "testbench/tb_file.h"
 
 #define VECTORS "testbench/vectors/"

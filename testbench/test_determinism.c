@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/run/oplog_csv.h"
+#include "tools/run/oplog_csv.h"
 #include "sim/wave.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_judge.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/run/expect.h"
+#include "tools/run/expect.h"
 #include "testbench/tb_pair.h"
 #include "testbench/tb_system.h"
 

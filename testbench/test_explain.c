@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "models/run/commands.h"
+#include "tools/run/commands.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "models/packet/hdr.h"
-#include "models/run/hdr_sv.h"
+#include "tools/run/hdr_sv.h"
 #include "models/packet/opcode.h"
 #include "sim/describe_sv.h"
 #include "sim/err.h"

@@ -9,7 +9,7 @@
 
 #include "models/ctx_cache.h"
 #include "models/mtt.h"
-#include "models/run/mrc.h"
+#include "tools/run/mrc.h"
 #include "testbench/tb_mtt.h"
 
 extern const struct block_class qpc_cache_class, mtt_class;

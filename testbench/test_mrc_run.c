@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/run/mrc.h"
+#include "tools/run/mrc.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "models/msg.h"
-#include "models/run/oplog_csv.h"
-#include "models/run/report.h"
+#include "tools/run/oplog_csv.h"
+#include "tools/run/report.h"
 #include "sim/rng.h"
 #include "testbench/tb_file.h"
 

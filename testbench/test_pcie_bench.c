@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/perf/calibrate_pcie.h"
-#include "models/run/commands.h"
+#include "tools/perf/calibrate_pcie.h"
+#include "tools/run/commands.h"
 #include "models/iommu.h"
 #include "testbench/tb.h"
 

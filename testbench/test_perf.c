@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/perf/perf.h"
+#include "tools/perf/perf.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "models/nic.h"
-#include "models/perf/perf.h"
+#include "tools/perf/perf.h"
 #include "sim/command.h"
 #include "sim/units.h"
 

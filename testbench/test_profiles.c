@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/run/commands.h"
+#include "tools/run/commands.h"
 #include "sim/err.h"
 #include "sim/units.h"
 #include "testbench/tb_file.h"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/run/commands.h"
-#include "models/run/oplog_csv.h"
+#include "tools/run/commands.h"
+#include "tools/run/oplog_csv.h"
 #include "testbench/gen_trace.h"
 #include "testbench/tb_file.h"
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "models/trace/trace.h"
+#include "tools/run/commands.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "models/run/expect.h"
+#include "tools/run/expect.h"
 #include "models/verbs/wqe.h"
 #include "models/workload.h"
 #include "testbench/tb_system.h"

@@ -17,7 +17,7 @@ found() {
 }
 
 if has clang-format; then
-	clang-format --dry-run -Werror ./*/*.[ch] models/*/*.[ch] testbench/bench/*.c testbench/fuzz/*.[ch] rtl/host/*.[ch]pp || found clang-format
+	clang-format --dry-run -Werror ./*/*.[ch] models/*/*.[ch] tools/*/*.[ch] testbench/bench/*.c testbench/fuzz/*.[ch] rtl/host/*.[ch]pp || found clang-format
 fi
 
 if has cppcheck; then
@@ -25,7 +25,7 @@ if has cppcheck; then
 	cppcheck -q --enable=warning,performance,portability --std=c11 --error-exitcode=1 -I. -D_GNU_SOURCE \
 		--suppress=missingInclude --suppress=unknownMacro --suppress=ctuuninitvar --suppress=ctuPointerArith \
 		--suppress=invalidPrintfArgType_uint --suppress=internalAstError \
-		./*/*.c models/*/*.c testbench/bench/*.c testbench/fuzz/*.c || found cppcheck
+		./*/*.c models/*/*.c tools/*/*.c testbench/bench/*.c testbench/fuzz/*.c || found cppcheck
 fi
 
 has clang-tidy

@@ -9,7 +9,7 @@
  */
 #include <stdio.h>
 
-#include "models/run/hdr_sv.h"
+#include "tools/run/hdr_sv.h"
 #include "models/msg.h"
 #include "models/nic.h"
 #include "sim/describe_sv.h"

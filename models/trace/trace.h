@@ -310,7 +310,4 @@ uint32_t trace_find_host(const struct trace *t, const char *name);
  */
 void trace_fill(const struct trace_mr *m, uint64_t off, uint8_t *to, uint64_t len);
 
-/* `rnicsim trace {info,check,gen,convert}`; argv[0] is "trace". The exit status, 2 with 'e' set. */
-int cmd_trace(int argc, char **argv, struct err *e);
-
 #endif

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "models/run/expect.h"
+#include "tools/run/expect.h"
 #include "models/rnic.h"
 
 #define SLOTS 2u

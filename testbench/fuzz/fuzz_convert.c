@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "models/trace/trace.h"
-#include "models/trace/trace_convert.h"
+#include "tools/trace/trace_convert.h"
 #include "testbench/fuzz/fuzz.h"
 
 #define MAX_BYTES (64u << 10)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "models/packet/encap.h"
-#include "models/run/expect.h"
+#include "tools/run/expect.h"
 #include "models/msg.h"
 #include "models/rnic.h"
 #include "models/trace/trace.h"

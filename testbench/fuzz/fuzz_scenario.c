@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "models/run/scenario.h"
+#include "tools/run/scenario.h"
 #include "models/trace/trace.h"
 #include "testbench/fuzz/fuzz.h"
 

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * explain_verdict.c - what limits a run, from busy units, waits, and what queue pairs waited for
+ *
+ * What is named is the innermost of what holds requests up, for what is behind it waits less: first
+ * losses, whose repeats keep units busy for nothing; then a unit that is always busy; then what is not
+ * busy but used up (tags, credits, misses outstanding), or at the end of a chain of waiting; then what
+ * the QPs themselves allow (window, outstanding READs, rate). Otherwise it is latency.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/run/explain_parts.h"
+#include "tools/run/oplog_csv.h"
+
+__extension__ typedef unsigned __int128 u128;
+
+/* As CRITICAL_WAIT_PPM, where several wait at once: of the latencies of requests, of the time of QPs. */
+#define CRITICAL_POOL_PPM 200000u
+#define CRITICAL_LOSS_PPM 200000u
+
+/* ---- losses ---- */
+
+/* Where frames get lost, and what they meet there. */
+static const struct {
+	const char *stat, *what;
+} drops[] = {
+	{ "lost", "frames lost on the wire" },
+	{ "corrupted", "frames damaged on the wire" },
+	{ "overrun", "frames lost, the receivers hold too many" },
+	{ "delayed", "frames out of order" },
+	{ "rx_dropped", "frames dropped, the receive buffer is full" },
+	{ "rnr_naks", "no receive WQE" },
+};
+
+/* The sum of statistic 'name' over all blocks that have it. */
+static uint64_t sum_of(const struct sim *s, const char *name)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		const struct field *f = field_find(s->blocks[i]->cls->fields, FIELD_STAT, name);
+
+		sum += f ? field_get(s->blocks[i], f) : 0;
+	}
+	return sum;
+}
+
+/* The block that lost most by the ways 'from' to before 'to' of drops[], or NULL; which way, how many. */
+static const struct block *worst_drop(const struct sim *s, unsigned from, unsigned to,
+				      unsigned *way, uint64_t *n)
+{
+	const struct block *worst = NULL;
+
+	*n = 0;
+	for (uint32_t i = 0; i < s->n_blocks; i++)
+		for (unsigned k = from; k < to; k++) {
+			const struct field *f =
+				field_find(s->blocks[i]->cls->fields, FIELD_STAT, drops[k].stat);
+
+			if (!f || field_get(s->blocks[i], f) <= *n)
+				continue;
+			worst = s->blocks[i];
+			*way = k;
+			*n = field_get(worst, f);
+		}
+	return worst;
+}
+
+static const struct wait *qp_wait(const struct evidence *e, const char *what)
+{
+	for (unsigned i = 0; i < e->n_qps; i++)
+		if (strcmp(e->qps[i].what, what) == 0)
+			return &e->qps[i];
+	return NULL;
+}
+
+static void print_repeats(const struct evidence *e, FILE *f)
+{
+	const struct {
+		const char *stat, *what;
+	} counts[] = { { "resent_packets", "packets sent again" },
+		       { "resent_b", "bytes sent again" },
+		       { "timeouts", "timeouts" },
+		       { "nak_sequence", "NAKs for a gap" },
+		       { "implied_naks", "responses passed over" },
+		       { "nak_rnr", "RNR NAKs" } };
+
+	for (unsigned i = 0; i < ARRAY_LEN(counts); i++) {
+		uint64_t n = sum_of(e->s, counts[i].stat);
+
+		if (n)
+			fprintf(f, "  %10" PRIu64 "  %s\n", n, counts[i].what);
+	}
+}
+
+void print_losses(const struct evidence *e, FILE *f)
+{
+	if (!sum_of(e->s, "resent_packets") && !sum_of(e->s, "rx_dropped") && !sum_of(e->s, "lost"))
+		return;
+	fprintf(f, "\nwhat was lost, and what it took\n");
+	for (unsigned k = 0; k < ARRAY_LEN(drops); k++)
+		for (uint32_t i = 0; i < e->s->n_blocks; i++) {
+			const struct block *b = e->s->blocks[i];
+			const struct field *x =
+				field_find(b->cls->fields, FIELD_STAT, drops[k].stat);
+
+			if (x && field_get(b, x))
+				fprintf(f, "  %10" PRIu64 "  %s: %s (%s)\n", field_get(b, x),
+					b->name, drops[k].what, drops[k].stat);
+		}
+	print_repeats(e, f);
+}
+
+/* What is sent for nothing, and waiting for it; the block where it gets lost. False: it does not count. */
+static bool name_losses(const struct evidence *e, const struct block **at, FILE *f)
+{
+	const unsigned rnr = ARRAY_LEN(drops) - 1;
+	const struct wait *loss = qp_wait(e, "qp_loss_ps"), *none = qp_wait(e, "qp_rnr_ps");
+	const struct wait *w = !loss || (none && none->ppm > loss->ppm) ? none : loss;
+	unsigned way = 0;
+	uint64_t n;
+
+	if (!w || w->ppm < CRITICAL_LOSS_PPM)
+		return false;
+	*at = w == none ? worst_drop(e->s, rnr, rnr + 1, &way, &n)
+			: worst_drop(e->s, 0, rnr, &way, &n);
+	if (*at)
+		fprintf(f, "%s%s: %s (%s, %" PRIu64 ")", e->intro, (*at)->name, drops[way].what,
+			drops[way].stat, n);
+	else
+		fprintf(f, "%sthe peer's answers, which come too late", e->intro);
+	fprintf(f, "; QPs of %s wait for that or send again for ", w->who);
+	print_percent(f, 0, w->ppm);
+	fprintf(f, " of their time (%s)\n", w->what);
+	return true;
+}
+
+/* ---- pools, chains, QPs ---- */
+
+/* What is waited for that is no unit with a busy time of its own: how the statistics end, and its name. */
+static const struct {
+	const char *ending, *name;
+	const char *behind; /* the block of the same NIC that serves it, or NULL */
+	bool is_service;    /* it goes on while others do; that it never ends alone says nothing */
+} pools[] = {
+	{ "_tag_ps", "tags", NULL, false },
+	{ "_credit_ps", "flow-control credits", NULL, false },
+	{ "_ordering_ps", "posted requests that go first", NULL, false },
+	{ "_cpl_buffer_ps", "completion buffer", NULL, false },
+	{ "slot_wait_ps", "misses outstanding", NULL, false },
+	{ "miss_ps", "cache misses", NULL, true },
+	{ "_lock_ps", "the lock of a word", NULL, false },
+	{ "walker_wait_ps", "page walkers", NULL, false },
+	{ "_xlate_ps", "address translation", "mtt", false },
+};
+
+/* The longest of these waits that holds requests up, and which it is. */
+static const struct wait *pool_wait(const struct evidence *e, unsigned *which)
+{
+	uint64_t span_ps = e->t->last_ps - e->t->first_ps;
+
+	for (unsigned i = 0; i < e->n_waits; i++) {
+		const struct wait *w = &e->waits[i];
+		uint64_t ps = (uint64_t)((u128)w->ppm * span_ps / PPM);
+		bool is_much = share_ppm(ps, e->t->latency_ps) >= CRITICAL_POOL_PPM;
+
+		for (unsigned k = 0; !w->whom && k < ARRAY_LEN(pools); k++) {
+			if (!ends_with(w->what, pools[k].ending))
+				continue;
+			if (is_much || (w->ppm >= CRITICAL_WAIT_PPM && !pools[k].is_service)) {
+				*which = k;
+				return w;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* The block 'behind' of the NIC of 'who' waits for misses most of the time: that wait, or NULL. */
+static const struct wait *misses_behind(const struct evidence *e, const char *who,
+					const char *behind)
+{
+	size_t nic = strcspn(who, ".");
+
+	for (unsigned i = 0; behind && i < e->n_waits; i++) {
+		const struct wait *w = &e->waits[i];
+
+		if (!w->whom && w->ppm >= CRITICAL_WAIT_PPM && ends_with(w->what, "miss_ps") &&
+		    strncmp(w->who, who, nic + 1) == 0 && strcmp(w->who + nic + 1, behind) == 0)
+			return w;
+	}
+	return NULL;
+}
+
+static bool name_pool(const struct evidence *e, FILE *f)
+{
+	unsigned which = 0;
+	const struct wait *w = pool_wait(e, &which), *miss;
+
+	if (!w)
+		return false;
+	miss = misses_behind(e, w->who, pools[which].behind);
+	fprintf(f, "%s%s of %s (%s), waited for ", e->intro,
+		miss ? "cache misses" : pools[which].name, miss ? miss->who : w->who,
+		miss ? miss->what : w->what);
+	print_percent(f, 0, w->ppm);
+	fprintf(f, " of the time\n");
+	return true;
+}
+
+static bool name_end_of_chain(const struct evidence *e, FILE *f)
+{
+	const struct wait *port = port_wait(e->waits, e->n_waits, NULL);
+
+	if (!port || port->ppm < CRITICAL_WAIT_PPM)
+		return false;
+	fprintf(f, "%s%s, at the end of the chain; %s waits ", e->intro,
+		follow_chain(e->waits, e->n_waits, NULL), port->who);
+	print_percent(f, 0, port->ppm);
+	fprintf(f, " of the time\n");
+	return true;
+}
+
+/* A turn, the peer's answer and that the requester has enough are others' doing. */
+static bool is_limit(const char *what)
+{
+	return strcmp(what, "qp_turn_ps") && strcmp(what, "qp_peer_ps") &&
+	       strcmp(what, "qp_fed_ps");
+}
+
+/* What QPs are not allowed, in blocks whose names end in 'where'. */
+static bool name_limit_of_qps(const struct evidence *e, const char *where, FILE *f)
+{
+	for (unsigned i = 0; i < e->n_qps; i++) {
+		const struct wait *w = &e->qps[i];
+
+		if (w->ppm < CRITICAL_WAIT_PPM)
+			break;
+		if (!is_limit(w->what) || !ends_with(w->who, where))
+			continue;
+		fprintf(f, "%sQPs of %s wait for %s (%s), for ", e->intro, w->who, w->whom,
+			w->what);
+		print_percent(f, 0, w->ppm);
+		fprintf(f, " of their time\n");
+		return true;
+	}
+	return false;
+}
+
+static uint64_t stage_ppm(const struct evidence *e, enum milestone end)
+{
+	return share_ppm(e->t->stage_ps[end - 1], e->t->latency_ps);
+}
+
+/* Requesters have nothing to send: what keeps WQEs from them, or that all are on the way. */
+static bool name_all_sent(const struct evidence *e, FILE *f)
+{
+	const struct wait *peer = qp_wait(e, "qp_peer_ps");
+	uint64_t round_trip = stage_ppm(e, OP_ARRIVE) + stage_ppm(e, OP_ACK);
+
+	if (!peer || peer->ppm < CRITICAL_WAIT_PPM)
+		return false;
+	if (stage_ppm(e, OP_SCHED) >= CRITICAL_WAIT_PPM)
+		return name_limit_of_qps(e, ".qp_sched", f);
+	if (round_trip < CRITICAL_WAIT_PPM)
+		return false;
+	fprintf(f, "%sround trip (arrive and ack, ", e->intro);
+	print_percent(f, 0, round_trip);
+	fprintf(f, " of the time of requests): everything posted is sent; more outstanding "
+		   "requests, or a shorter link\n");
+	return true;
+}
+
+static void name_latency(const struct evidence *e, FILE *f)
+{
+	unsigned longest = 0;
+
+	for (unsigned m = 1; m < REPORT_STAGES; m++)
+		if (e->t->stage_ps[m] > e->t->stage_ps[longest])
+			longest = m;
+	fprintf(f, "no unit is the limit (the busiest for ");
+	print_percent(f, 0, e->n_units ? e->units[0].ppm : 0);
+	fprintf(f, "): requests wait for latency, most in %s (%s)\n", milestone_names[longest + 1],
+		explain_stage(longest));
+}
+
+static bool name_unit(const struct evidence *e, FILE *f)
+{
+	const struct explain_unit *u = e->units;
+
+	if (!e->n_units || u->ppm < EXPLAIN_CRITICAL_PPM)
+		return false;
+	fprintf(f, "%s%s%s (%s), busy for ", e->intro,
+		ends_with(u->what, "miss_ps") ? "cache misses of " : "", u->b->name, u->what);
+	print_percent(f, 0, u->ppm);
+	fprintf(f, " of the time\n");
+	return true;
+}
+
+/* What holds the NIC of block 'at' up, so that it loses what comes: a second line. */
+static void print_behind(const struct evidence *e, const struct block *at, FILE *f)
+{
+	size_t nic = strcspn(at->name, ".") + 1;
+	struct explain_unit *units = x_calloc(e->n_units + 1, sizeof(*units));
+	struct wait *waits = x_calloc(e->n_waits + 1, sizeof(*waits));
+	struct evidence there = {
+		.s = e->s, .t = e->t, .intro = "behind it: ", .units = units, .waits = waits
+	};
+
+	for (unsigned i = 0; i < e->n_units; i++)
+		if (strncmp(e->units[i].b->name, at->name, nic) == 0)
+			units[there.n_units++] = e->units[i];
+	for (unsigned i = 0; i < e->n_waits; i++)
+		if (strncmp(e->waits[i].who, at->name, nic) == 0)
+			waits[there.n_waits++] = e->waits[i];
+	if (!name_unit(&there, f) && !name_pool(&there, f))
+		name_end_of_chain(&there, f);
+	free(units);
+	free(waits);
+}
+
+void print_verdict(const struct evidence *e, FILE *f)
+{
+	const struct block *at = NULL;
+
+	if (name_losses(e, &at, f)) {
+		if (at)
+			print_behind(e, at, f);
+		return;
+	}
+	if (!name_unit(e, f) && !name_pool(e, f) && !name_end_of_chain(e, f) &&
+	    !name_limit_of_qps(e, ".requester", f) && !name_all_sent(e, f))
+		name_latency(e, f);
+}
