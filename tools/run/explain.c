@@ -148,6 +148,14 @@ const char *explain_stage(unsigned stage)
 	return meaning[stage].what;
 }
 
+/* The way there, and back, which is part of 'remote' (READ, ATOMIC) or of 'ack'; UC and UD have none. */
+static uint64_t flight_of(const struct report_op *o)
+{
+	uint64_t there_ps = o->stage_ps[OP_ARRIVE - 1];
+
+	return there_ps + min_u64(there_ps, o->stage_ps[OP_REMOTE - 1] + o->stage_ps[OP_ACK - 1]);
+}
+
 static struct totals add_up(const struct report *r)
 {
 	struct totals t = { .first_ps = UINT64_MAX };
@@ -163,6 +171,9 @@ static struct totals add_up(const struct report *r)
 		t.latency_ps += o->latency.sum;
 		for (unsigned m = 0; m < REPORT_STAGES; m++)
 			t.stage_ps[m] += o->stage_ps[m];
+		for (unsigned m = OP_TRANSLATE; m <= OP_ACK; m++)
+			t.served_ps += o->stage_ps[m - 1];
+		t.flight_ps += flight_of(o);
 	}
 	return t;
 }
@@ -204,17 +215,17 @@ static void print_units(const struct explain_unit *u, unsigned n, uint64_t span_
 }
 
 /* Only one that holds the run up: its end is busy, or its head waits most of the time. */
-static void print_chain(const struct evidence *e, FILE *f)
+static void print_chain_up(const struct evidence *e, FILE *f)
 {
 	const struct wait *head = port_wait(e->waits, e->n_waits, NULL);
-	const char *end = follow_chain(e->waits, e->n_waits, NULL);
+	const char *end = follow_chain(e, NULL);
 	bool is_shown = head && head->ppm >= CRITICAL_WAIT_PPM;
 
 	for (unsigned i = 0; end && i < e->n_units; i++)
 		is_shown |= strcmp(e->units[i].b->name, end) == 0 &&
 			    e->units[i].ppm >= EXPLAIN_CRITICAL_PPM;
 	if (is_shown)
-		follow_chain(e->waits, e->n_waits, f);
+		follow_chain(e, f);
 }
 
 void explain_print(const struct sim *s, const struct report *r, FILE *f)
@@ -232,13 +243,14 @@ void explain_print(const struct sim *s, const struct report *r, FILE *f)
 	e.n_units = explain_units(s, span_ps, u, SHOWN_UNITS);
 	e.waits = waits = find_waits(s, span_ps, &e.n_waits);
 	e.qps = qps = find_qp_waits(s, &e.n_qps);
+	e.limit = limit_of_qps(&e);
 	fprintf(f, "\n");
 	print_verdict(&e, f);
 	print_stages(&t, f);
 	print_qps(qps, e.n_qps, f);
 	print_units(u, e.n_units, span_ps, f);
 	print_waits(waits, e.n_waits, f);
-	print_chain(&e, f);
+	print_chain_up(&e, f);
 	print_losses(&e, f);
 	free(waits);
 	free(qps);

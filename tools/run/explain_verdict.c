@@ -5,7 +5,8 @@
  * What is named is the innermost of what holds requests up, for what is behind it waits less: first
  * losses, whose repeats keep units busy for nothing; then a unit that is always busy; then what is not
  * busy but used up (tags, credits, misses outstanding), or at the end of a chain of waiting; then what
- * the QPs themselves allow (window, outstanding READs, rate). Otherwise it is latency.
+ * the QPs themselves allow (window, outstanding READs, rate). Where QPs are at such a limit, what is used
+ * up counts only if what is on the way waits for that most of its time. Otherwise it is latency.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,11 +15,7 @@
 #include "tools/run/explain_parts.h"
 #include "tools/run/oplog_csv.h"
 
-__extension__ typedef unsigned __int128 u128;
-
-/* As CRITICAL_WAIT_PPM, where several wait at once: of the latencies of requests, of the time of QPs. */
-#define CRITICAL_POOL_PPM 200000u
-#define CRITICAL_LOSS_PPM 200000u
+#define CRITICAL_LOSS_PPM 200000u /* of the time of QPs */
 
 /* ---- losses ---- */
 
@@ -137,87 +134,19 @@ static bool name_losses(const struct evidence *e, const struct block **at, FILE 
 	return true;
 }
 
-/* ---- pools, chains, QPs ---- */
-
-/* What is waited for that is no unit with a busy time of its own: how the statistics end, and its name. */
-static const struct {
-	const char *ending, *name;
-	const char *behind; /* the block of the same NIC that serves it, or NULL */
-	bool is_service;    /* it goes on while others do; that it never ends alone says nothing */
-} pools[] = {
-	{ "_tag_ps", "tags", NULL, false },
-	{ "_credit_ps", "flow-control credits", NULL, false },
-	{ "_ordering_ps", "posted requests that go first", NULL, false },
-	{ "_cpl_buffer_ps", "completion buffer", NULL, false },
-	{ "slot_wait_ps", "misses outstanding", NULL, false },
-	{ "miss_ps", "cache misses", NULL, true },
-	{ "_lock_ps", "the lock of a word", NULL, false },
-	{ "walker_wait_ps", "page walkers", NULL, false },
-	{ "_xlate_ps", "address translation", "mtt", false },
-};
-
-/* The longest of these waits that holds requests up, and which it is. */
-static const struct wait *pool_wait(const struct evidence *e, unsigned *which)
-{
-	uint64_t span_ps = e->t->last_ps - e->t->first_ps;
-
-	for (unsigned i = 0; i < e->n_waits; i++) {
-		const struct wait *w = &e->waits[i];
-		uint64_t ps = (uint64_t)((u128)w->ppm * span_ps / PPM);
-		bool is_much = share_ppm(ps, e->t->latency_ps) >= CRITICAL_POOL_PPM;
-
-		for (unsigned k = 0; !w->whom && k < ARRAY_LEN(pools); k++) {
-			if (!ends_with(w->what, pools[k].ending))
-				continue;
-			if (is_much || (w->ppm >= CRITICAL_WAIT_PPM && !pools[k].is_service)) {
-				*which = k;
-				return w;
-			}
-		}
-	}
-	return NULL;
-}
-
-/* The block 'behind' of the NIC of 'who' waits for misses most of the time: that wait, or NULL. */
-static const struct wait *misses_behind(const struct evidence *e, const char *who,
-					const char *behind)
-{
-	size_t nic = strcspn(who, ".");
-
-	for (unsigned i = 0; behind && i < e->n_waits; i++) {
-		const struct wait *w = &e->waits[i];
-
-		if (!w->whom && w->ppm >= CRITICAL_WAIT_PPM && ends_with(w->what, "miss_ps") &&
-		    strncmp(w->who, who, nic + 1) == 0 && strcmp(w->who + nic + 1, behind) == 0)
-			return w;
-	}
-	return NULL;
-}
-
-static bool name_pool(const struct evidence *e, FILE *f)
-{
-	unsigned which = 0;
-	const struct wait *w = pool_wait(e, &which), *miss;
-
-	if (!w)
-		return false;
-	miss = misses_behind(e, w->who, pools[which].behind);
-	fprintf(f, "%s%s of %s (%s), waited for ", e->intro,
-		miss ? "cache misses" : pools[which].name, miss ? miss->who : w->who,
-		miss ? miss->what : w->what);
-	print_percent(f, 0, w->ppm);
-	fprintf(f, " of the time\n");
-	return true;
-}
+/* ---- chains, QPs ---- */
 
 static bool name_end_of_chain(const struct evidence *e, FILE *f)
 {
 	const struct wait *port = port_wait(e->waits, e->n_waits, NULL);
+	const char *end = end_of_chain(e);
 
-	if (!port || port->ppm < CRITICAL_WAIT_PPM)
+	if (!end)
 		return false;
-	fprintf(f, "%s%s, at the end of the chain; %s waits ", e->intro,
-		follow_chain(e->waits, e->n_waits, NULL), port->who);
+	/* QPs with few WQEs on the way crowd before the fetch of the next */
+	if (e->limit && strcmp(e->limit->what, "qp_fetch_ps") && ends_with(port->who, ".qp_sched"))
+		return false;
+	fprintf(f, "%s%s, at the end of the chain; %s waits ", e->intro, end, port->who);
 	print_percent(f, 0, port->ppm);
 	fprintf(f, " of the time\n");
 	return true;
@@ -230,44 +159,53 @@ static bool is_limit(const char *what)
 	       strcmp(what, "qp_fed_ps");
 }
 
-/* What QPs are not allowed, in blocks whose names end in 'where'. */
-static bool name_limit_of_qps(const struct evidence *e, const char *where, FILE *f)
-{
-	for (unsigned i = 0; i < e->n_qps; i++) {
-		const struct wait *w = &e->qps[i];
-
-		if (w->ppm < CRITICAL_WAIT_PPM)
-			break;
-		if (!is_limit(w->what) || !ends_with(w->who, where))
-			continue;
-		fprintf(f, "%sQPs of %s wait for %s (%s), for ", e->intro, w->who, w->whom,
-			w->what);
-		print_percent(f, 0, w->ppm);
-		fprintf(f, " of their time\n");
-		return true;
-	}
-	return false;
-}
-
 static uint64_t stage_ppm(const struct evidence *e, enum milestone end)
 {
 	return share_ppm(e->t->stage_ps[end - 1], e->t->latency_ps);
 }
 
-/* Requesters have nothing to send: what keeps WQEs from them, or that all are on the way. */
-static bool name_all_sent(const struct evidence *e, FILE *f)
+static bool is_all_sent(const struct evidence *e)
 {
 	const struct wait *peer = qp_wait(e, "qp_peer_ps");
-	uint64_t round_trip = stage_ppm(e, OP_ARRIVE) + stage_ppm(e, OP_ACK);
 
-	if (!peer || peer->ppm < CRITICAL_WAIT_PPM)
+	return peer && peer->ppm >= CRITICAL_WAIT_PPM;
+}
+
+/* The scheduler's limits count when requesters have sent all they have, and requests wait there. */
+const struct wait *limit_of_qps(const struct evidence *e)
+{
+	bool is_starved = is_all_sent(e) && stage_ppm(e, OP_SCHED) >= CRITICAL_WAIT_PPM;
+
+	for (unsigned i = 0; i < e->n_qps && e->qps[i].ppm >= CRITICAL_WAIT_PPM; i++) {
+		const struct wait *w = &e->qps[i];
+
+		if (is_limit(w->what) && (is_starved || ends_with(w->who, ".requester")))
+			return w;
+	}
+	return NULL;
+}
+
+static bool name_limit_of_qps(const struct evidence *e, FILE *f)
+{
+	const struct wait *w = e->limit;
+
+	if (!w)
 		return false;
-	if (stage_ppm(e, OP_SCHED) >= CRITICAL_WAIT_PPM)
-		return name_limit_of_qps(e, ".qp_sched", f);
-	if (round_trip < CRITICAL_WAIT_PPM)
+	fprintf(f, "%sQPs of %s wait for %s (%s), for ", e->intro, w->who, w->whom, w->what);
+	print_percent(f, 0, w->ppm);
+	fprintf(f, " of their time\n");
+	return true;
+}
+
+/* Everything is on the way, and the way is long. */
+static bool name_round_trip(const struct evidence *e, FILE *f)
+{
+	uint64_t ppm = share_ppm(e->t->flight_ps, e->t->latency_ps);
+
+	if (!is_all_sent(e) || ppm < CRITICAL_WAIT_PPM)
 		return false;
-	fprintf(f, "%sround trip (arrive and ack, ", e->intro);
-	print_percent(f, 0, round_trip);
+	fprintf(f, "%sround trip (propagation there and back, ", e->intro);
+	print_percent(f, 0, ppm);
 	fprintf(f, " of the time of requests): everything posted is sent; more outstanding "
 		   "requests, or a shorter link\n");
 	return true;
@@ -331,6 +269,6 @@ void print_verdict(const struct evidence *e, FILE *f)
 		return;
 	}
 	if (!name_unit(e, f) && !name_pool(e, f) && !name_end_of_chain(e, f) &&
-	    !name_limit_of_qps(e, ".requester", f) && !name_all_sent(e, f))
+	    !name_limit_of_qps(e, f) && !name_round_trip(e, f))
 		name_latency(e, f);
 }

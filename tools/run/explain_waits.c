@@ -24,6 +24,11 @@ bool ends_with(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
+bool starts_with(const char *s, const char *start)
+{
+	return strncmp(s, start, strlen(start)) == 0;
+}
+
 static int by_share(const void *a, const void *b)
 {
 	const struct wait *x = a, *y = b;
@@ -73,37 +78,10 @@ struct wait *find_waits(const struct sim *s, uint64_t span_ps, unsigned *n)
 	return w;
 }
 
-const struct wait *port_wait(const struct wait *w, unsigned n, const char *who)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (w[i].whom && (!who || strcmp(w[i].who, who) == 0))
-			return &w[i];
-	return NULL;
-}
-
-const char *follow_chain(const struct wait *w, unsigned n, FILE *f)
-{
-	const struct wait *at = port_wait(w, n, NULL);
-	const char *end = NULL;
-
-	if (at && f)
-		fprintf(f, "\nchain: %s", at->who);
-	for (unsigned len = 0; at && len < MAX_CHAIN; len++) {
-		end = at->whom;
-		if (f)
-			fprintf(f, " > %s", end);
-		at = port_wait(w, n, end);
-	}
-	if (end && f)
-		fprintf(f, "\n");
-	return end;
-}
-
 /* A row of what QPs with WQEs wait for. */
 static bool is_qp_time(const struct field *f)
 {
-	return f->kind == FIELD_STAT && strncmp(f->name, "qp_", 3) == 0 &&
-	       ends_with(f->name, "_ps");
+	return f->kind == FIELD_STAT && starts_with(f->name, "qp_") && ends_with(f->name, "_ps");
 }
 
 /* What for, of the text of such a row. */
