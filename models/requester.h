@@ -92,6 +92,8 @@ struct req_qp {
 	bool is_sharing;          /* counted in requester.n_sharing */
 	uint8_t retry_left, rnr_left;
 	uint8_t pass;       /* counts restarts: part of the job tag */
+	uint32_t told_psn, past_psn; /* answers to what was sent before the restart, if any come, are
+					behind the one and before the other */
 	uint8_t timer;      /* list it is on, or REQ_NO_TIMER */
 	bool is_unlimited;  /* the peer does not do end-to-end credits */
 	bool is_draining;   /* no message is begun (SQD) */
@@ -108,7 +110,7 @@ struct req_qp {
 	uint32_t rtt_psn; /* the sample ends when all before it is acknowledged */
 	uint64_t rtt_from_ps, srtt_ps, rttvar_ps;
 	/* a NAK that is not acted on yet */
-	uint32_t react_psn;
+	uint32_t react_psn, react_told_psn;
 	uint64_t react_ps;
 	/* selective repeat: new packets never go back, send_psn == top_psn until something fails */
 	uint8_t *came;      /* bit map by PSN from una on; before cum: its response is here; behind:
@@ -286,8 +288,11 @@ uint32_t req_psns(const struct requester *r, const struct req_wqe *w);
 /* PSNs that one request for the rest of READ or ATOMIC 'w' takes, from its packet 'at' on. */
 uint32_t req_read_part(const struct req_wqe *w, uint32_t at);
 
-/* Send again from the oldest unacknowledged PSN on; with selective repeat, only this packet. */
-void req_go_back(struct requester *r, uint32_t qpi);
+/*
+ * Send again from the oldest unacknowledged PSN on; with selective repeat, only this packet. Answers to
+ * what was sent before may still come of PSNs behind 'told_psn'; top_psn: none will.
+ */
+void req_go_back(struct requester *r, uint32_t qpi, uint32_t told_psn);
 
 /* The WQE at 'pos' ends with 'syndrome' once all before it are finished; nothing from it on is sent
  * or expected. */
@@ -468,8 +473,8 @@ void req_timer_rnr(struct requester *r, uint32_t qpi, uint32_t code);
 /* Handle those that ran out. Returns when the next one will, ps, or TIME_NEVER. */
 uint64_t req_timer_expire(struct requester *r);
 
-/* A gap was reported: send again after the time that this takes. */
-void req_react(struct requester *r, uint32_t qpi);
+/* A gap was reported: send again after the time that this takes. 'told_psn' as of req_go_back(). */
+void req_react(struct requester *r, uint32_t qpi, uint32_t told_psn);
 
 /* Act on NAKs whose time has come. Returns the cycle of the next. */
 uint64_t req_react_step(struct requester *r);

@@ -96,15 +96,28 @@ bool req_spend_retry(struct requester *r, uint32_t qpi)
 	return true;
 }
 
-/* A READ or ATOMIC was passed over: its response was lost. Every packet behind says so; the first
- * one counts. */
-static void implied_nak(struct requester *r, uint32_t qpi)
+/*
+ * While what is oldest is sent again: the answer to PSN 'psn' is to a packet of this pass, so that the
+ * response missing before it was lost again. Of the attempt before only PSNs that it had sent are still
+ * to come, and, as a path keeps order, behind the one that told of the loss. That may come again as an
+ * ACK, which each duplicate gets with the PSN acknowledged last, but not as a response.
+ */
+static bool is_of_this_pass(const struct req_qp *q, uint32_t psn, bool is_response)
 {
-	const struct req_qp *q = &r->qp[qpi];
+	return psn_diff(psn, q->told_psn) < (int32_t)is_response || psn_diff(psn, q->past_psn) >= 0;
+}
+
+/* A READ or ATOMIC was passed over by the answer to PSN 'psn': its response was lost. Every packet behind
+ * says so; the first one of a pass counts. */
+static void implied_nak(struct requester *r, uint32_t qpi, uint32_t psn, bool is_response)
+{
+	struct req_qp *q = &r->qp[qpi];
 
 	r->implied_naks++;
-	if ((!q->is_retrying || r->recovery == RECOVERY_SR) && !q->is_rnr_wait)
-		req_react(r, qpi);
+	if (q->is_rnr_wait)
+		return;
+	if (!q->is_retrying || r->recovery == RECOVERY_SR || is_of_this_pass(q, psn, is_response))
+		req_react(r, qpi, psn);
 }
 
 static void bad_response(struct requester *r, uint32_t qpi, uint32_t pos)
@@ -140,7 +153,7 @@ static void take_rnr_nak(struct requester *r, uint32_t qpi, uint32_t code)
 	if (req_attr(r, qpi)->rnr_retry != 7) /* 7 = without end */
 		q->rnr_left--;
 	q->is_rnr_wait = true;
-	req_go_back(r, qpi);
+	req_go_back(r, qpi, q->top_psn);
 	req_timer_rnr(r, qpi, code);
 }
 
@@ -153,13 +166,13 @@ static void take_nak(struct requester *r, uint32_t qpi, uint32_t psn, uint32_t s
 	req_acknowledge(r, qpi, psn);
 	w = req_wqe(q, q->acked);
 	if (((psn - w->first_psn) & PSN_MASK) >= w->n_psn) {
-		implied_nak(r, qpi);
+		implied_nak(r, qpi, psn, false);
 	} else if ((syndrome & AETH_KIND_MASK) == AETH_RNR_NAK) {
 		take_rnr_nak(r, qpi, code);
 	} else if (syndrome == NAK_SEQUENCE) {
 		r->nak_sequence++;
 		if (!q->is_rnr_wait)
-			req_react(r, qpi);
+			req_react(r, qpi, q->top_psn);
 	} else if ((syndrome & AETH_KIND_MASK) == AETH_NAK && code < ARRAY_LEN(nak_syndromes)) {
 		r->nak_fatal++;
 		req_fail(r, qpi, q->acked, nak_syndromes[code]);
@@ -181,7 +194,7 @@ static void take_ack(struct requester *r, uint32_t qpi, uint32_t psn, const stru
 	else if (!is_ack)
 		take_nak(r, qpi, psn, a->syndrome);
 	else if (!req_acknowledge(r, qpi, psn_add(psn, 1)))
-		implied_nak(r, qpi);
+		implied_nak(r, qpi, psn, false);
 }
 
 /* Its answer carries a value. */
@@ -313,7 +326,7 @@ static void take_response(struct requester *r, const struct rx_pkt *m, const str
 		 req_sr_may_take(r, q, m->psn, pos))
 		take_response_of(r, m, p, operation, pos);
 	if (!is_next)
-		implied_nak(r, m->qpi);
+		implied_nak(r, m->qpi, m->psn, true);
 }
 
 /* A READ response that is not the first packet of its message. */

@@ -154,7 +154,7 @@ static void expire(struct requester *r, uint32_t qpi)
 	if (r->recovery == RECOVERY_SR)
 		req_sr_lose_all(r, qpi);
 	if (req_spend_retry(r, qpi))
-		req_go_back(r, qpi);
+		req_go_back(r, qpi, q->top_psn);
 }
 
 uint64_t req_timer_expire(struct requester *r)
@@ -173,6 +173,15 @@ uint64_t req_timer_expire(struct requester *r)
 	return next;
 }
 
+/*
+ * Go-back-N: something was sent since the last restart. A NAK that comes before that is of the attempt
+ * before, as is its double.
+ */
+static bool has_attempted(const struct req_qp *q)
+{
+	return !q->is_retrying || q->done_psn != q->una;
+}
+
 static void act(struct requester *r, uint32_t qpi)
 {
 	const struct req_qp *q = &r->qp[qpi];
@@ -183,15 +192,17 @@ static void act(struct requester *r, uint32_t qpi)
 			req_spend_retry(r, qpi);
 		return;
 	}
-	/* a NAK that comes when nothing was sent again yet is of the attempt before, as is its double */
-	if ((!q->is_retrying || q->done_psn != q->una) && req_spend_retry(r, qpi))
-		req_go_back(r, qpi);
+	if (has_attempted(q) && req_spend_retry(r, qpi))
+		req_go_back(r, qpi, q->react_told_psn);
 }
 
-void req_react(struct requester *r, uint32_t qpi)
+void req_react(struct requester *r, uint32_t qpi, uint32_t told_psn)
 {
 	struct req_qp *q = &r->qp[qpi];
 
+	if (r->recovery == RECOVERY_GBN && !has_attempted(q))
+		return;
+	q->react_told_psn = told_psn;
 	if (!r->react_delay) {
 		act(r, qpi);
 		return;

@@ -325,10 +325,12 @@ uint64_t req_send(struct requester *r)
 	return next;
 }
 
-void req_go_back(struct requester *r, uint32_t qpi)
+void req_go_back(struct requester *r, uint32_t qpi, uint32_t told_psn)
 {
 	struct req_qp *q = &r->qp[qpi];
 
+	q->told_psn = told_psn;
+	q->past_psn = q->top_psn;
 	q->is_rtt_timed = false;
 	req_wait_lost(r, qpi, q->top_psn);
 	if (r->recovery == RECOVERY_SR) {

@@ -243,6 +243,69 @@ static void requester_implied_nak_restarts_read(void)
 	tbr_end(&e);
 }
 
+/*
+ * A READ of three packets and a SEND, one retry: packet 101 is lost, packet 102 tells of it, and the READ is
+ * asked for again. Then an answer to 'psn' comes. Returns whether the READ fails for want of retries: the answer
+ * shows that what was asked for again was lost again.
+ */
+static bool shows_a_second_loss(uint32_t psn)
+{
+	bool is_lost;
+
+	start_with(14, 1, 7);
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_READ, 4 * TBR_MTU, 0);
+	tbr_settle(&e);
+	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_FIRST, 100, TBR_MTU, ACK_31);
+	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_MIDDLE, 102, TBR_MTU, 0);
+	tbr_settle(&e);
+	CU_ASSERT_EQUAL(e.job->n_received, 2);
+	tbr_post(&e, 0, MLX5_OPCODE_SEND, 8, 0);
+	tbr_settle(&e);
+	if (psn < 104)
+		tbr_read_rsp(&e, 0, 0, psn == 103 ? IB_READ_RSP_LAST : IB_READ_RSP_MIDDLE, psn,
+			     TBR_MTU, ACK_31);
+	else
+		tbr_ack(&e, 0, 0, psn, ACK_31, 2);
+	tbr_settle(&e);
+	is_lost = e.cqe->n_received > 0;
+	if (is_lost)
+		expect_cqe(0, 0, CQE_SYNDROME_RETRY_EXC);
+	tbr_end(&e);
+	return is_lost;
+}
+
+/*
+ * The rest of the READ's response was on its way when it was asked for again: it tells nothing new. That it
+ * comes over, or the answer to what was not sent before, does.
+ */
+static void requester_second_loss_is_told_from_the_first(void)
+{
+	CU_ASSERT_FALSE(shows_a_second_loss(103));
+	CU_ASSERT(shows_a_second_loss(102));
+	CU_ASSERT(shows_a_second_loss(104));
+}
+
+/* What is lost again and again is asked for at once, as often as retries allow, without the ACK timer. */
+static void requester_repeated_losses_are_not_left_to_the_timer(void)
+{
+	start_with(14, 3, 7);
+	tbr_post(&e, 0, MLX5_OPCODE_ATOMIC_FA, 8, 0);
+	tbr_post(&e, 0, MLX5_OPCODE_ATOMIC_FA, 8, 8);
+	tbr_settle(&e);
+	for (uint32_t i = 1; i <= 3; i++) {
+		tbr_atomic_rsp(&e, 0, 0, 101, 5);
+		tbr_settle(&e);
+		CU_ASSERT_EQUAL(e.job->n_received, 2 + 2 * i);
+	}
+	tbr_atomic_rsp(&e, 0, 0, 100, 4);
+	tbr_atomic_rsp(&e, 0, 0, 101, 5);
+	tbr_settle(&e);
+	expect_cqe(0, 0, 0);
+	expect_cqe(1, 1, 0);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 0);
+	tbr_end(&e);
+}
+
 static void requester_ack_past_a_read_is_an_implied_nak(void)
 {
 	start_with(14, 7, 7);
@@ -254,6 +317,9 @@ static void requester_ack_past_a_read_is_an_implied_nak(void)
 	CU_ASSERT_EQUAL(e.cqe->n_received, 0);
 	CU_ASSERT_EQUAL(e.job->n_received, 4);
 	CU_ASSERT_EQUAL(tb_stat(&e.t, "implied_naks"), 1);
+	tbr_ack(&e, 0, 0, 101, ACK_31, 2); /* as a duplicate of a SEND gets it */
+	tbr_settle(&e);
+	CU_ASSERT_EQUAL(e.job->n_received, 4);
 	tbr_read_rsp(&e, 0, 0, IB_READ_RSP_ONLY, 100, 8, ACK_31);
 	tbr_ack(&e, 0, 0, 101, ACK_31, 2);
 	tbr_settle(&e);
@@ -372,6 +438,9 @@ CU_TestInfo test_requester_rx_tests[] = {
 	  requester_sequence_nak_during_rnr_wait_is_ignored },
 	{ "fatal NAKs flush the rest", requester_fatal_naks_flush_the_rest },
 	{ "implied NAK restarts a READ", requester_implied_nak_restarts_read },
+	{ "second loss is told from the first", requester_second_loss_is_told_from_the_first },
+	{ "repeated losses are not left to the timer",
+	  requester_repeated_losses_are_not_left_to_the_timer },
 	{ "ACK past a READ is an implied NAK", requester_ack_past_a_read_is_an_implied_nak },
 	{ "ghosts change nothing", requester_ghosts_change_nothing },
 	{ "bad responses end the QP", requester_bad_responses_end_the_qp },
