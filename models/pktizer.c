@@ -111,9 +111,11 @@ static void push_done(struct pktizer *z, const struct engine *e, const struct pk
 		      uint32_t buf)
 {
 	if (e == &z->engine[REQ])
-		job_done_push(
-			z->req_done,
-			&(struct job_done){ .tag = s->tag, .qpi = s->qpi, .status = s->status });
+		job_done_push(z->req_done, &(struct job_done){ .tag = s->tag,
+							       .qpi = s->qpi,
+							       .n_unasked = s->n_unasked,
+							       .is_asked = s->is_asked,
+							       .status = s->status });
 	else
 		pkt_push(z->pkt, &(struct pkt){ .buf = buf,
 						.tag = s->tag,

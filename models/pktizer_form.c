@@ -69,6 +69,15 @@ static void set_marks(struct pktizer *z, struct engine *e, struct packet *p, str
 		z->next_psn[j->qpi] = (at->psn + 1) & PSN_MASK;
 }
 
+/* The last packet of the job begins, after 'since' without AckReq: what the requester is told of it. */
+static void set_asked(struct pkt_slot *s, const struct engine *e, uint32_t since)
+{
+	if (e->job.kind == JOB_READ_REQ) /* it is answered anyway */
+		since = 0;
+	s->is_asked = since <= e->n_pkt;
+	s->n_unasked = (uint16_t)(s->is_asked ? since : 0);
+}
+
 /* Start the next packet of the job: buffer, headers, inline payload. */
 static void begin_packet(struct pktizer *z, struct engine *e)
 {
@@ -88,6 +97,8 @@ static void begin_packet(struct pktizer *z, struct engine *e)
 	p = buf_data(z->b.sim, s->buf);
 	ack_req = pktizer_ack_req(j, &at, qp->type, z->ack_req_every, z->read_ack_req,
 				  &z->no_ack[j->qpi]);
+	if (at.is_run_last)
+		set_asked(s, e, z->no_ack[j->qpi]);
 	pktizer_headers(p, pktizer_nic(z), qp, j, &at, wqe, z->mig_req, ack_req);
 	set_marks(z, e, p, s, &at);
 	e->to = packet_payload_off(p);

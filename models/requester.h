@@ -80,6 +80,8 @@ struct req_qp {
 	uint32_t top_psn;  /* behind the highest PSN ever sent */
 	uint32_t done_psn; /* behind the highest PSN that the packetizer reported as sent since the
 			      last restart */
+	uint32_t asked_psn; /* behind the highest PSN, so reported, that asks for an answer: while it
+			       has none the ACK timer runs */
 	uint32_t restart_psn; /* where the current pass started */
 	uint32_t n_rd_atomic; /* READs and ATOMICs issued and not answered */
 	uint64_t place_cyc;   /* where the next packet of the READ response goes is known */
@@ -371,7 +373,7 @@ void req_sr_take_sack(struct requester *r, const struct rx_pkt *m);
 
 /*
  * Send again what is missing below the highest PSN that arrived, and ask again for responses that
- * others overtook, each once. False if no response is to be asked for.
+ * others overtook, each once. True if the oldest of these is to be asked for, or is about to be.
  */
 bool req_sr_recover(struct requester *r, uint32_t qpi);
 

@@ -37,12 +37,13 @@ static void progressed(struct requester *r, uint32_t qpi)
 	q->progress_ps = r->b.now_ps;
 	req_timer_sample(r, qpi);
 	q->done_psn = psn_max(q->done_psn, q->una);
+	q->asked_psn = psn_max(q->asked_psn, q->una);
 	if (psn_diff(q->una, q->send_psn) > 0) {
 		q->send = q->acked;
 		q->send_psn = q->una;
 	}
 	req_timer_stop(r, qpi);
-	if (q->done_psn != q->una)
+	if (q->asked_psn != q->una)
 		req_timer_ack(r, qpi);
 	req_kick(r, qpi);
 	req_try_retire(r, qpi);

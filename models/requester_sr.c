@@ -250,7 +250,7 @@ bool req_sr_recover(struct requester *r, uint32_t qpi)
 	q->is_rtt_timed = false;
 	req_wait_lost(r, qpi, q->re.end);
 	req_kick(r, qpi);
-	return find_missing(r, q) != 0;
+	return find_missing(r, q) && q->ask.psn == q->una;
 }
 
 /* Move the QP's mark to the next packet to be sent again. False if there is none. */

@@ -45,6 +45,7 @@ void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn)
 			      .send_psn = psn,
 			      .top_psn = psn,
 			      .done_psn = psn,
+			      .asked_psn = psn,
 			      .restart_psn = psn,
 			      .cum = psn,
 			      .high = psn,
@@ -65,7 +66,7 @@ void req_enter_error(struct requester *r, uint32_t qpi)
 
 	q->is_error = true;
 	q->is_rtr = q->is_rnr_wait = false;
-	q->top_psn = q->done_psn = q->una;
+	q->top_psn = q->done_psn = q->asked_psn = q->una;
 	req_timer_stop(r, qpi);
 }
 
@@ -112,7 +113,7 @@ static bool resume(struct requester *r, uint32_t qpi, uint32_t psn)
 		if (q->head != q->tail)
 			return false;
 		q->acked = q->send = q->issued = q->tail;
-		q->una = q->top_psn = q->done_psn = q->restart_psn = q->send_psn;
+		q->una = q->top_psn = q->done_psn = q->asked_psn = q->restart_psn = q->send_psn;
 		q->is_error = q->has_failed = false;
 	}
 	req_kick(r, qpi);

@@ -5,8 +5,11 @@
  * All timers of a list run equally long (one list for each timeout exponent and each RNR code), so
  * appending keeps a list sorted: starting, stopping and expiry are O(1) whatever the number of QPs.
  * A QP has one timer: while it waits for an RNR time nothing is in flight that an ACK timer could
- * watch. Local ACK timeout: 4.096 us x 2^n is its minimum (IBTA vol. 1, 9.7.6.1.3); RNR codes:
- * table 46, which from code 1 on is the series of the credit codes in units of 10 us.
+ * watch. The ACK timer runs while a packet that asks for an answer (AckReq, READ, ATOMIC) is without
+ * one: from when the first of these left, or from the last acknowledgement. So a message that takes
+ * long to leave does not time out before its last packet asks (IBTA vol. 1, 9.7.6.1.3). Local ACK
+ * timeout: 4.096 us x 2^n is its minimum (ibidem); RNR codes: table 46, which from code 1 on is the
+ * series of the credit codes in units of 10 us.
  *
  * Adaptive times: one of two, by packets in flight (IRN, 3.1); doubling from a fixed one (a
  * ConnectX-5 with adaptive retransmission: 2, 4, 8, 16 ms whatever the QP asks for); or estimated
@@ -184,12 +187,14 @@ static bool has_attempted(const struct req_qp *q)
 
 static void act(struct requester *r, uint32_t qpi)
 {
-	const struct req_qp *q = &r->qp[qpi];
+	struct req_qp *q = &r->qp[qpi];
 
-	/* selective repeat spends no retry on a packet; on the response to a READ it does */
+	/* selective repeat spends no retry on a packet; on the oldest response it does */
 	if (r->recovery == RECOVERY_SR) {
-		if (req_sr_recover(r, qpi) && !q->is_retrying)
-			req_spend_retry(r, qpi);
+		if (req_sr_recover(r, qpi) && !q->is_retrying && req_spend_retry(r, qpi)) {
+			q->pass++;
+			req_timer_stop(r, qpi);
+		}
 		return;
 	}
 	if (has_attempted(q) && req_spend_retry(r, qpi))

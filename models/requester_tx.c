@@ -171,6 +171,8 @@ static uint64_t push_job(struct requester *r, uint32_t qpi, const struct req_wqe
 		.is_retry = psn_diff(psn, q->top_psn) < 0,
 	};
 
+	/* selective repeat: no other packet that follows may ask for it */
+	j.ack_req |= r->recovery == RECOVERY_SR && j.is_retry;
 	j.tag = psn_add(psn, n) | (uint32_t)q->pass << TAG_PASS_SHIFT;
 	if (op->is_answered) {
 		j.raddr += off;
@@ -222,7 +224,8 @@ static uint64_t send_job(struct requester *r, uint32_t qpi)
 	n = job_psns(r, qpi, w, at);
 	if (!q->is_unacked || !req_is_unsent(r, w))
 		bytes = push_job(r, qpi, w, at, q->send_psn, n);
-	if (r->rto == RTO_ESTIMATED && !q->is_rtt_timed && q->send_psn == q->top_psn) {
+	if (r->rto == RTO_ESTIMATED && !q->is_rtt_timed && q->send_psn == q->top_psn &&
+	    at + n == w->n_psn) { /* it asks for an answer */
 		q->is_rtt_timed = true;
 		q->rtt_psn = psn_add(q->send_psn, n);
 		q->rtt_from_ps = r->b.now_ps;
@@ -333,12 +336,12 @@ void req_go_back(struct requester *r, uint32_t qpi, uint32_t told_psn)
 	q->past_psn = q->top_psn;
 	q->is_rtt_timed = false;
 	req_wait_lost(r, qpi, q->top_psn);
+	q->pass++;
 	if (r->recovery == RECOVERY_SR) {
 		req_sr_lose_head(r, qpi);
 	} else {
-		q->pass++;
 		q->send = q->acked;
-		q->send_psn = q->restart_psn = q->done_psn = q->una;
+		q->send_psn = q->restart_psn = q->done_psn = q->asked_psn = q->una;
 	}
 	req_timer_stop(r, qpi);
 	req_kick(r, qpi);
@@ -358,8 +361,9 @@ void req_fail(struct requester *r, uint32_t qpi, uint32_t pos, uint8_t syndrome)
 
 		q->top_psn = psn_min(q->top_psn, last);
 		q->done_psn = psn_min(q->done_psn, last);
+		q->asked_psn = psn_min(q->asked_psn, last);
 	}
-	if (q->done_psn == q->una && !q->is_rnr_wait)
+	if (q->asked_psn == q->una && !q->is_rnr_wait)
 		req_timer_stop(r, qpi);
 	req_try_retire(r, qpi);
 }
@@ -373,27 +377,48 @@ static void fail_at(struct requester *r, uint32_t qpi, uint32_t psn)
 		req_fail(r, qpi, pos, CQE_SYNDROME_LOCAL_PROT);
 }
 
+/* The run of packets before PSN 'end' left, in this pass or in the one before. */
+static void run_left(struct requester *r, const struct job_done *m, uint32_t end, bool is_of_pass)
+{
+	struct req_qp *q = &r->qp[m->qpi];
+
+	q->done_psn = psn_max(q->done_psn, psn_min(end, q->top_psn));
+	if (m->is_asked) {
+		uint32_t asked = psn_add(end, PSN_MASK + 1 - m->n_unasked);
+
+		q->asked_psn = psn_max(q->asked_psn, psn_min(asked, q->top_psn));
+	}
+	if (is_of_pass && q->asked_psn != q->una && q->timer == REQ_NO_TIMER)
+		req_timer_ack(r, m->qpi);
+}
+
+/*
+ * A job ended. Go-back-N sends again all that was handed over before the restart; selective repeat what is
+ * missing of it, and the oldest first: from when this leaves the timer runs.
+ */
+static void job_ended(struct requester *r, const struct job_done *m)
+{
+	struct req_qp *q = &r->qp[m->qpi];
+	bool is_of_pass = m->tag >> TAG_PASS_SHIFT == q->pass;
+	uint32_t end = m->tag & PSN_MASK;
+
+	if (q->is_error || (!is_of_pass && r->recovery == RECOVERY_GBN))
+		return;
+	if (m->status != XLATE_OK)
+		fail_at(r, m->qpi, psn_add(end, PSN_MASK));
+	else if (q->is_unacked)
+		req_sent(r, m->qpi, psn_min(end, q->top_psn));
+	else
+		run_left(r, m, end, is_of_pass);
+}
+
 void req_take_job_done(struct requester *r)
 {
 	const struct job_done *m = job_done_peek(r->job_done);
-	struct req_qp *q;
-	uint32_t end;
 
 	if (!m)
 		return;
-	q = &r->qp[m->qpi];
-	q->n_jobs--;
-	end = m->tag & PSN_MASK;
-	if (m->tag >> TAG_PASS_SHIFT == q->pass && !q->is_error) {
-		if (m->status != XLATE_OK) {
-			fail_at(r, m->qpi, psn_add(end, PSN_MASK));
-		} else if (q->is_unacked) {
-			req_sent(r, m->qpi, psn_min(end, q->top_psn));
-		} else {
-			q->done_psn = psn_max(q->done_psn, psn_min(end, q->top_psn));
-			if (q->done_psn != q->una && q->timer == REQ_NO_TIMER)
-				req_timer_ack(r, m->qpi);
-		}
-	}
+	r->qp[m->qpi].n_jobs--;
+	job_ended(r, m);
 	chan_pop(r->job_done);
 }

@@ -43,6 +43,7 @@ void way_open(struct wire_judge *j, uint32_t qp)
 	w->n_sent = x_calloc(w->first[n] + 1, sizeof(*w->n_sent));
 	w->came = x_calloc(w->first[n] + 1, sizeof(*w->came));
 	w->came_back = x_calloc(w->first[n] + 1, sizeof(*w->came_back));
+	w->is_named = x_calloc(w->first[n] + 1, sizeof(*w->is_named));
 	w->is_end = x_calloc(w->first[n] + 1, sizeof(*w->is_end));
 	w->gap.missed = x_calloc(w->first[n] + 1, sizeof(*w->gap.missed));
 }
@@ -57,6 +58,7 @@ void way_close(struct way *w)
 	free(w->n_sent);
 	free(w->came);
 	free(w->came_back);
+	free(w->is_named);
 	free(w->is_end);
 	free(w->gap.missed);
 }

@@ -32,6 +32,7 @@ struct way {
 	uint32_t *most_rnr;     /* by request: RNR NAKs in a row that came for it */
 	uint32_t *n_sent;       /* by PSN: how often */
 	bool *came, *came_back; /* by PSN: the request was received; its response was */
+	bool *is_named;         /* by PSN: a selective acknowledgement named it */
 	bool *is_end;           /* by PSN: what a READ request asked for ends there */
 	uint32_t n_new;         /* PSNs that were sent or asked for */
 	uint32_t acked;         /* PSNs that an ACK, or a response behind them, acknowledged */
@@ -43,8 +44,8 @@ struct way {
 
 struct wire_judge {
 	const struct tb_case *c;
-	struct way *way;      /* by QP of the trace */
-	bool is_selective;    /* selective repeat: single packets are sent again without a count */
+	struct way *way; /* by QP of the trace */
+	bool is_selective; /* selective repeat: what is behind a gap is kept, and retries reload by it */
 	uint64_t patience_ps; /* within which a gap is seen to; 0 = not judged */
 };
 

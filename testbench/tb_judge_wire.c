@@ -7,7 +7,8 @@
  * has there, however often it is sent, and is not sent before those before it. A fenced request
  * waits for the responses of the READs and ATOMICs before it, which are at most rd_atomic (IBTA vol. 1,
  * 9.2, 9.7.3, 10.8.3.3). The oldest packet is sent again no more often than retries and RNR NAKs
- * allow, and what ends because these are spent was sent so often (9.7.5.1.4).
+ * allow (selective repeat: since something new came), and what ends because these are spent was sent so
+ * often (9.7.5.1.4).
  *
  * Answers: an ACK speaks of packets that came whole, its MSN counts the requests that end with them,
  * its credits are receives that are there (9.7.5.1, 9.7.7); a NAK carries the PSN that is expected. A
@@ -124,7 +125,7 @@ static const char *judge_request(struct wire_judge *j, struct way *w, const stru
 	 */
 	most = 2 + w->t->retry + 1 + w->t->retry +
 	       (w->t->rnr_retry < w->n_rnr && w->t->rnr_retry != 7 ? w->t->rnr_retry : w->n_rnr);
-	if (w->t->type == QP_RC && !j->is_selective && w->n_tries > most)
+	if (w->t->type == QP_RC && w->n_tries > most)
 		return bad(w, p, "attempts", w->n_tries, most);
 	w->n_new = w->n_new > psn + n_psn ? w->n_new : psn + n_psn;
 	return gap_request_sent(j, w, psn, n_psn, ps);
@@ -274,6 +275,18 @@ static void note_oldest(const struct wire_judge *j, struct way *w, uint32_t upto
 	}
 }
 
+/* Selective repeat: something behind the oldest packet is there, or known to be, that was not before. */
+static bool is_news(struct way *w, const struct wire_packet *p, uint32_t psn, bool is_ack)
+{
+	bool is_new = !is_ack && !w->came_back[psn];
+
+	for (uint32_t i = 0; i < p->len * 8 && is_ack && psn + i < way_total(w); i++) {
+		is_new |= sack_has(p->payload, i) && !w->is_named[psn + i];
+		w->is_named[psn + i] |= sack_has(p->payload, i);
+	}
+	return is_new;
+}
+
 static const char *answer_came(const struct wire_judge *j, struct way *w,
 			       const struct wire_packet *p, uint64_t ps)
 {
@@ -283,6 +296,8 @@ static const char *answer_came(const struct wire_judge *j, struct way *w,
 
 	if (psn >= way_total(w))
 		return NULL;
+	if (j->is_selective && is_news(w, p, psn, is_ack))
+		w->n_tries = 0;
 	if (!is_ack)
 		w->came_back[psn] = true;
 	upto = psn + (!is_ack || kind == AETH_ACK);
@@ -358,8 +373,7 @@ static const char *judge_ends(const struct wire_judge *j, const struct way *w)
 					   w->t->host, w->t->name, r->r.id);
 		for (uint32_t i = w->first[k]; i < w->first[k + 1]; i++)
 			most = w->n_sent[i] > most ? w->n_sent[i] : most;
-		/* selective repeat: the timer may run from a packet handed over before the timeout */
-		if (r->status == WC_RETRY_EXC_ERR && most <= w->t->retry && !j->is_selective)
+		if (r->status == WC_RETRY_EXC_ERR && most <= w->t->retry)
 			return judge_wrong("h%" PRIu32 ".%s: %" PRIu64
 					   " was given up after %" PRIu32 " attempts",
 					   w->t->host, w->t->name, r->r.id, most);

@@ -36,8 +36,10 @@ static void take_job(struct tb *t, struct tb_port *p, const void *msg)
 	buf_unref(&p->b, j->buf);
 	if (!e->is_silent)
 		tb_send_at(e->job_done, p->b.cycle + e->done_delay,
-			   &(struct job_done){
-				   .tag = j->tag, .qpi = j->qpi, .status = e->done_status });
+			   &(struct job_done){ .tag = j->tag,
+					       .qpi = j->qpi,
+					       .is_asked = j->is_last || j->ack_req,
+					       .status = e->done_status });
 	if (e->on_job)
 		e->on_job(t, p, msg);
 }

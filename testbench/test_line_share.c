@@ -297,6 +297,29 @@ static void line_cap_counts_what_is_sent_again(void)
 	}
 }
 
+/* A message takes half a millisecond to leave, and the ACK timer runs a tenth of that: it waits for the end. */
+static void line_cap_does_not_run_into_the_ack_timer(void)
+{
+	static const struct load l[] = { { "rate=1Gbps", 65536, 4, 4 } };
+	static const char *const rtos[] = { "low_high", "doubling", "estimated" };
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(rtos); i++) {
+		const char *recovery = i % 2 ? "sr" : "gbn";
+		char rto[64], req[64], rsp[64];
+		struct shares s;
+
+		snprintf(rto, sizeof(rto), "requester.rto=%s", rtos[i / 2]);
+		snprintf(req, sizeof(req), "requester.recovery=%s", recovery);
+		snprintf(rsp, sizeof(rsp), "responder.recovery=%s", recovery);
+		run(l, 1, 1024,
+		    (const char *[]){ rto, "requester.rto_min=50us", "requester.rto_max=50us", req,
+				      rsp, NULL },
+		    &s);
+		CU_ASSERT_EQUAL(s.resent, 0);
+		CU_ASSERT(is_about(rate_of(&s.flow[0]), GBPS));
+	}
+}
+
 /* Time of one without a cap, of 4 MB, beside sixty QPs of 20 Mb/s with much to send. */
 static uint64_t time_beside_sixty(const char *ahead_time)
 {
@@ -365,6 +388,7 @@ CU_TestInfo test_line_share_tests[] = {
 	{ "low priority gets what is left", line_low_priority_gets_what_is_left },
 	{ "caps hold for any size", line_caps_hold_for_any_size },
 	{ "cap counts what is sent again", line_cap_counts_what_is_sent_again },
+	{ "cap does not run into the ACK timer", line_cap_does_not_run_into_the_ack_timer },
 	{ "capped QPs hold no one up", line_capped_qps_hold_no_one_up },
 	{ "step order and sleeping change nothing", line_step_order_and_sleeping_change_nothing },
 	CU_TEST_INFO_NULL

@@ -579,6 +579,44 @@ static void pktizer_ack_req_follows_parameter(void)
 	}
 }
 
+/* Runs of a message in which every fourth packet asks, a READ, and a run in which none does. */
+static void pktizer_tells_which_packets_asked(void)
+{
+	static const struct {
+		bool is_asked;
+		uint16_t n_unasked;
+	} due[] = { { true, 2 }, { false, 0 }, { true, 0 }, { true, 0 } };
+	static const uint32_t packets[] = { 6, 1, 1 };
+	struct tx_job read = {
+		.kind = JOB_READ_REQ, .qpi = QPI_RC, .dma_len = 9 * MTU, .is_first = 1, .is_last = 1
+	};
+	struct bench e;
+
+	bench_start(&e,
+		    (const char *[]){ "pktizer.ack_req_every=3", "pktizer.read_ack_req=off", NULL },
+		    0);
+	for (uint32_t i = 0; i < ARRAY_LEN(packets); i++) {
+		struct tx_job j = write_job;
+
+		j.qpi = QPI_RC;
+		j.len = packets[i] * MTU;
+		j.is_last = 0;
+		put_segments(&e, &j, j.len, 1);
+		send_job(&e, &j);
+	}
+	read.buf = pool_alloc(e.wqes);
+	send_job(&e, &read);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL_FATAL(e.req_done->n_received, ARRAY_LEN(due));
+	for (uint32_t i = 0; i < ARRAY_LEN(due); i++) {
+		const struct job_done *m = tb_got(e.req_done, i);
+
+		CU_ASSERT_EQUAL(m->is_asked, due[i].is_asked);
+		CU_ASSERT_EQUAL(m->n_unasked, due[i].n_unasked);
+	}
+	bench_end(&e);
+}
+
 static void pktizer_payload_error_drops_rest_of_job_only(void)
 {
 	struct tx_job j = write_job;
@@ -761,6 +799,7 @@ CU_TestInfo test_pktizer_tests[] = {
 	{ "requests without payload equal the reference",
 	  pktizer_requests_without_payload_equal_reference },
 	{ "AckReq follows its parameter", pktizer_ack_req_follows_parameter },
+	{ "it tells which packets asked", pktizer_tells_which_packets_asked },
 	{ "payload error drops the rest of its job only",
 	  pktizer_payload_error_drops_rest_of_job_only },
 	{ "output is shared packet by packet", pktizer_output_is_shared_packet_by_packet },

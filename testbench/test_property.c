@@ -197,10 +197,9 @@ static void random_traces_with_selective_repeat_end_as_the_reference(void)
 {
 	static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=sr",
 					  "responder.sr_hold=24", NULL };
-	/* no timer shorter than what a capped QP takes to send a message, which asks for an ACK in the end */
 	static const char *const low_high[] = {
 		"requester.recovery=sr",     "responder.recovery=sr",   "requester.rto=low_high",
-		"requester.rto_min=4ms",     "requester.rto_max=8ms",   "requester.bdp_cap=20",
+		"requester.rto_min=1ms",     "requester.rto_max=2ms",   "requester.bdp_cap=20",
 		"requester.react_delay=1us", "responder.nak_delay=2us", NULL
 	};
 	/* timers so long that a timeout is never early: judge_timeouts() */

@@ -297,7 +297,27 @@ static void react_late(struct tb_case *c)
 	for_all_nics(c, "requester", delay_reaction);
 }
 
-/* How many of the first seeds are judged wrong, on wires that lose one packet in a hundred, with long timers. */
+/* How many of the seeds 1 .. n of a kind are judged wrong with one of these words. */
+static uint32_t count_judged(uint64_t n_seeds, const struct gen_want *want, const char *const *sets,
+			     void (*before)(struct tb_case *c), const char *a, const char *b)
+{
+	static struct tb_case c;
+	uint32_t n = 0;
+
+	for (uint64_t seed = 1; seed <= n_seeds; seed++) {
+		const char *what;
+
+		CU_ASSERT_FATAL(
+			tb_case_run_spoilt(&c, seed, want, sets, ORDER_FORWARD, false, before));
+		CU_ASSERT_PTR_NULL(tb_case_refer(&c));
+		what = tb_judge(&c);
+		n += what && (strstr(what, a) || strstr(what, b));
+		tb_case_close(&c);
+	}
+	return n;
+}
+
+/* On wires that lose one packet in a hundred, with long timers. */
 static uint32_t count_late(bool is_selective, void (*before)(struct tb_case *c))
 {
 	static const struct gen_want want = { .is_rarely_lossy = true, .is_plain_nic = true };
@@ -307,20 +327,8 @@ static uint32_t count_late(bool is_selective, void (*before)(struct tb_case *c))
 			       "requester.rto_min=1s",
 			       "requester.rto_max=1s",
 			       NULL };
-	static struct tb_case c;
-	uint32_t n = 0;
 
-	for (uint64_t seed = 1; seed <= LOSSY_SEEDS; seed++) {
-		const char *what;
-
-		CU_ASSERT_FATAL(
-			tb_case_run_spoilt(&c, seed, &want, sets, ORDER_FORWARD, false, before));
-		CU_ASSERT_PTR_NULL(tb_case_refer(&c));
-		what = tb_judge(&c);
-		n += what && (strstr(what, "without a NAK") || strstr(what, "known to be lost"));
-		tb_case_close(&c);
-	}
-	return n;
+	return count_judged(LOSSY_SEEDS, &want, sets, before, "without a NAK", "known to be lost");
 }
 
 static void losses_left_to_the_timer_are_noticed(void)
@@ -334,10 +342,40 @@ static void losses_left_to_the_timer_are_noticed(void)
 	}
 }
 
+/* ---- a request is given up when its retries are spent, not before: the NIC's QPs have none ---- */
+
+static void spend_no_retry(struct tb_case *c)
+{
+	for (uint32_t h = 0; h < 2; h++) {
+		struct nic *nic = c->run.r.system->hosts[h].nic;
+
+		for (uint32_t i = 0; i < nic->n_qp; i++)
+			nic->qp[i].retry = 0;
+	}
+}
+
+static void attempts_are_counted(void)
+{
+	static const struct gen_want want = { .is_plain_nic = true };
+	static const char *const gbn[] = { NULL };
+	static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=sr", NULL };
+
+	for (unsigned is_sr = 0; is_sr < 2; is_sr++) {
+		const char *const *sets = is_sr ? sr : gbn;
+
+		CU_ASSERT_EQUAL(
+			count_judged(SEEDS, &want, sets, NULL, "was given up after", "attempts"),
+			0);
+		CU_ASSERT(count_judged(SEEDS, &want, sets, spend_no_retry, "was given up after",
+				       "attempts") > 1);
+	}
+}
+
 CU_TestInfo test_property_wire_tests[] = {
 	{ "faults_of_packets_are_noticed", faults_of_packets_are_noticed },
 	{ "faults_of_completions_are_noticed", faults_of_completions_are_noticed },
 	{ "faults_of_events_are_noticed", faults_of_events_are_noticed },
 	{ "losses_left_to_the_timer_are_noticed", losses_left_to_the_timer_are_noticed },
+	{ "attempts_are_counted", attempts_are_counted },
 	CU_TEST_INFO_NULL
 };

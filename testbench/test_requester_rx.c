@@ -397,13 +397,40 @@ static void requester_stale_job_done_starts_no_timer(void)
 	tbr_ack(&e, 0, 0, 100, NAK_SEQUENCE, 0);
 	tbr_settle(&e);
 	CU_ASSERT_EQUAL(e.job->n_received, 2);
-	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 0)->tag, .qpi = 0 });
+	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 0)->tag, .is_asked = 1 });
 	tb_run_for(&e.t, 100000);
 	CU_ASSERT_EQUAL(e.job->n_received, 2);
-	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 1)->tag, .qpi = 0 });
+	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 1)->tag, .is_asked = 1 });
 	tb_run_for(&e.t, 100000);
 	CU_ASSERT_EQUAL(e.job->n_received, 3);
 	tbr_ack(&e, 0, 0, 101, ACK_31, 1);
+	tbr_end(&e);
+}
+
+/* A message that takes longer to leave than the timer runs is timed from its last packet on, which asks. */
+static void requester_timer_waits_until_an_answer_is_asked_for(void)
+{
+	start_with(4, 7, 7);
+	e.is_silent = true;
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 12 * TBR_MTU, 0);
+	tbr_settle(&e);
+	CU_ASSERT_EQUAL_FATAL(e.job->n_received, 3);
+	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 0)->tag });
+	tb_run_for(&e.t, 100000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 0);
+	/* of the second run the first packet but one asks: 105 */
+	tb_send(e.job_done,
+		&(struct job_done){ .tag = tbr_job(&e, 1)->tag, .is_asked = 1, .n_unasked = 2 });
+	tbr_settle(&e);
+	tbr_ack(&e, 0, 0, 105, ACK_31, 0);
+	tb_run_for(&e.t, 100000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 0);
+	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 2)->tag, .is_asked = 1 });
+	tb_run_for(&e.t, 100000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 1);
+	tbr_ack(&e, 0, 0, 111, ACK_31, 1);
+	tbr_settle(&e);
+	expect_cqe(0, 0, 0);
 	tbr_end(&e);
 }
 
@@ -446,6 +473,8 @@ CU_TestInfo test_requester_rx_tests[] = {
 	{ "bad responses end the QP", requester_bad_responses_end_the_qp },
 	{ "requester follows the responder into Error",
 	  requester_follows_the_responder_into_error },
+	{ "timer waits until an answer is asked for",
+	  requester_timer_waits_until_an_answer_is_asked_for },
 	{ "stale job_done starts no timer", requester_stale_job_done_starts_no_timer },
 	CU_TEST_INFO_NULL
 };

@@ -337,37 +337,35 @@ static void start_impatient(void)
 	tbr_start(&e, sr);
 }
 
-/* A timeout after each of these the first packet of 4 is still missing: how many until the end. */
-static uint64_t timeouts_of_a_read(const uint32_t *psn, uint32_t n)
-{
-	uint64_t timeouts;
+/* News of a message of four packets: what of it came, by number; none = silence. */
+struct news {
+	uint8_t opcode;
+	uint32_t n;
+	uint8_t came[3]; /* READ: the packet answered; else a selective acknowledgement's map */
+};
 
-	start_impatient();
-	tbr_post(&e, 0, MLX5_OPCODE_RDMA_READ, 4 * TBR_MTU, 0);
+static void tell(const struct news *w, uint32_t i)
+{
+	const uint8_t map[4] = { w->came[i] };
+
+	if (w->opcode == MLX5_OPCODE_RDMA_READ)
+		respond(PSN0, 4, PSN0 + w->came[i], PSN0 + w->came[i]);
+	else
+		tbr_sack(&e, 0, 0, PSN0, 0, map, sizeof(map));
 	tbr_settle(&e);
-	for (uint32_t i = 0; i < 10; i++) {
-		if (i < n)
-			respond(PSN0, 4, psn[i], psn[i]);
-		tb_run_for(&e.t, 20000); /* a timeout: 65.536 us, or 16384 cycles */
-	}
-	timeouts = tb_stat(&e.t, "timeouts");
-	CU_ASSERT_EQUAL_FATAL(e.cqe->n_received, 1);
-	CU_ASSERT_EQUAL(tbr_cqe(&e, 0)->syndrome, CQE_SYNDROME_RETRY_EXC);
-	tbr_end(&e);
-	return timeouts;
 }
 
-static uint64_t timeouts_of_a_write(const uint8_t (*map)[4], uint32_t n)
+/* A timeout after each of these the first packet is still missing: how many until the end. */
+static uint64_t timeouts_of(const struct news *w)
 {
 	uint64_t timeouts;
 
 	start_impatient();
-	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 4 * TBR_MTU, 0);
+	tbr_post(&e, 0, w->opcode, 4 * TBR_MTU, 0);
 	tbr_settle(&e);
 	for (uint32_t i = 0; i < 10; i++) {
-		if (i < n)
-			tbr_sack(&e, 0, 0, PSN0, 0, map[i], sizeof(map[i]));
-		tbr_settle(&e);
+		if (i < w->n)
+			tell(w, i);
 		tb_run_for(&e.t, 20000); /* a timeout: 65.536 us, or 16384 cycles */
 	}
 	timeouts = tb_stat(&e.t, "timeouts");
@@ -383,15 +381,47 @@ static uint64_t timeouts_of_a_write(const uint8_t (*map)[4], uint32_t n)
  */
 static void packet_is_given_up_when_nothing_new_comes(void)
 {
-	static const uint32_t news[] = { 103, 102, 101 }, old[] = { 103, 103, 103 };
-	static const uint8_t more[][4] = { { 8 }, { 12 }, { 14 } },
-			     same[][4] = { { 8 }, { 8 }, { 8 } };
+	static const struct {
+		struct news news;
+		uint64_t timeouts;
+	} cases[] = {
+		{ { MLX5_OPCODE_RDMA_READ, 3, { 3, 2, 1 } }, 5 },
+		{ { MLX5_OPCODE_RDMA_READ, 3, { 3, 3, 3 } }, 2 }, /* asking for it was a retry */
+		{ { MLX5_OPCODE_RDMA_READ, 0, { 0 } }, 3 },
+		{ { MLX5_OPCODE_RDMA_WRITE, 3, { 8, 12, 14 } }, 5 },
+		{ { MLX5_OPCODE_RDMA_WRITE, 3, { 8, 8, 8 } }, 3 },
+	};
 
-	CU_ASSERT_EQUAL(timeouts_of_a_read(news, 3), 5);
-	CU_ASSERT_EQUAL(timeouts_of_a_read(old, 3), 2); /* asking for it at first was a retry */
-	CU_ASSERT_EQUAL(timeouts_of_a_read(news, 0), 3);
-	CU_ASSERT_EQUAL(timeouts_of_a_write(more, 3), 5);
-	CU_ASSERT_EQUAL(timeouts_of_a_write(same, 3), 3);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		CU_ASSERT_EQUAL(timeouts_of(&cases[i].news), cases[i].timeouts);
+}
+
+/*
+ * What was handed over before a timeout leaves after it, and what is sent again later still: the timer runs
+ * from then.
+ */
+static void timer_runs_from_what_was_sent_again(void)
+{
+	start_impatient();
+	e.is_silent = true;
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8, 0);
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8, 8);
+	tbr_settle(&e);
+	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 0)->tag, .is_asked = 1 });
+	tb_run_for(&e.t, 20000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 1);
+	CU_ASSERT_EQUAL_FATAL(e.job->n_received, 4);
+	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 1)->tag, .is_asked = 1 });
+	tb_run_for(&e.t, 50000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 1);
+	CU_ASSERT(tbr_job(&e, 2)->ack_req);
+	tb_send(e.job_done, &(struct job_done){ .tag = tbr_job(&e, 2)->tag, .is_asked = 1 });
+	tb_run_for(&e.t, 20000);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 2);
+	tbr_ack(&e, 0, 0, 101, ACK_31, 2);
+	tbr_settle(&e);
+	expect_cqes(2);
+	tbr_end(&e);
 }
 
 CU_TestInfo test_requester_sr_tests[] = {
@@ -409,5 +439,6 @@ CU_TestInfo test_requester_sr_tests[] = {
 	{ "READ waits until the window has room for its responses",
 	  read_waits_until_the_window_has_room_for_its_responses },
 	{ "packet is given up when nothing new comes", packet_is_given_up_when_nothing_new_comes },
+	{ "timer runs from what was sent again", timer_runs_from_what_was_sent_again },
 	CU_TEST_INFO_NULL
 };
