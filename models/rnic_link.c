@@ -38,11 +38,12 @@ const struct block_class link_section = {
 static bool link_end(const struct rnic *r, struct config *cfg, const char *link, const char *key,
 		     uint32_t *nic, struct err *e)
 {
-	const struct setting *s = config_lookup(cfg, link, "link", key);
+	const struct setting *s = config_lookup(cfg, link, "link", key), *other;
 	char extra;
 
+	other = config_lookup(cfg, link, "link", key[0] == 'a' ? "b" : "a");
 	if (!s)
-		return err_set(e, NULL, 0,
+		return err_set(e, other ? other->file : NULL, other ? other->line : 0,
 			       "[%s] has no end '%s'; allowed: a = nic0 and b = nic1, for example",
 			       link, key);
 	if (sscanf(s->value, "nic%" SCNu32 "%c", nic, &extra) != 1 || *nic >= r->n_nics)

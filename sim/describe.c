@@ -269,7 +269,7 @@ static bool unknown_block(const struct block_class *const *classes, const char *
 			snprintf(list + at, sizeof(list) - at, "%s%s", at ? ", " : "", names[i]);
 	}
 	near = err_nearest(name, names, n);
-	err_set(e, NULL, 0, "unknown block '%.64s'%s%s%s; allowed: %s", name,
+	err_set(e, NULL, 0, "describe: unknown block '%.64s'%s%s%s; allowed: %s", name,
 		near ? "; nearest is '" : "", near ? near : "", near ? "'" : "", list);
 	free(names);
 	return false;

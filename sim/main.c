@@ -2,6 +2,7 @@
 /*
  * main.c - the command line: picks a command, prints its mistake, exits
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,8 +87,12 @@ static int run(int argc, char **argv, struct err *e)
 int main(int argc, char **argv)
 {
 	struct err e = { 0 };
-	int status = run(argc, argv, &e);
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	int status;
+	bool is_written;
+
+	signal(SIGXFSZ, SIG_IGN); /* a file above the shell's limit is one that cannot be written */
+	status = run(argc, argv, &e);
+	is_written = fflush(stdout) == 0 && !ferror(stdout);
 
 	if (e.is_set) {
 		fprintf(stderr, "%s\n", e.text);

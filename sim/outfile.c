@@ -98,11 +98,35 @@ bool outfile_make_dir(const char *path, const char *option, struct err *e)
 	return ok;
 }
 
-bool outfile_is_same(const char *a, const char *b)
+static bool is_one(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	if (stat(a, &x) == 0 && stat(b, &y) == 0)
-		return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-	return strcmp(a, b) == 0;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The folder that 'path' is in; free it. */
+static char *folder_of(const char *path)
+{
+	char *folder = x_strdup(strchr(path, '/') ? path : "./");
+
+	strrchr(folder, '/')[1] = '\0';
+	return folder;
+}
+
+static const char *name_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool outfile_is_same(const char *a, const char *b)
+{
+	char *in_a = folder_of(a), *in_b = folder_of(b);
+	bool is_same = strcmp(name_in(a), name_in(b)) == 0 && is_one(in_a, in_b);
+
+	free(in_a);
+	free(in_b);
+	return is_same || is_one(a, b) || strcmp(a, b) == 0;
 }

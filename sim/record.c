@@ -16,6 +16,7 @@
 #include "sim/record.h"
 
 #define FIRST_BUFFER (256u << 10)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define ONES 0x0101010101010101ull
 #define HIGHS 0x8080808080808080ull
 
@@ -109,6 +110,10 @@ static int fetch_line(struct record_reader *r, char **line, size_t *len, struct 
 	*nl = '\0';
 	if (*len && nl[-1] == '\r')
 		(*line)[--*len] = '\0';
+	if (r->line == 1 && strncmp(*line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0) {
+		*line += strlen(BYTE_ORDER_MARK);
+		*len -= strlen(BYTE_ORDER_MARK);
+	}
 	return 1;
 }
 

@@ -138,7 +138,7 @@ enum sim_end sim_run(struct sim *s)
 			domain_run_tick(d);
 		else
 			domain_run_edge(d);
-		if (s->steps >= report_at) {
+		if (s->steps >= report_at && s->progress) {
 			s->progress(s, s->progress_arg);
 			report_at = s->steps + PROGRESS_STEPS;
 		}

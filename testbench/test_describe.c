@@ -105,9 +105,9 @@ static void describe_unknown_block_gets_the_nearest(void)
 
 	CU_ASSERT_FALSE(describe(stderr, tb_pair_classes, msgs, "givver", DESCRIBE_TEXT, &e));
 	CU_ASSERT_STRING_EQUAL(e.text,
-			       "unknown block 'givver'; nearest is 'giver'; allowed: giver, taker");
+			       "describe: unknown block 'givver'; nearest is 'giver'; allowed: giver, taker");
 	CU_ASSERT_FALSE(describe(stderr, tb_pair_classes, msgs, "switch", DESCRIBE_SV, &f));
-	CU_ASSERT_STRING_EQUAL(f.text, "unknown block 'switch'; allowed: giver, taker");
+	CU_ASSERT_STRING_EQUAL(f.text, "describe: unknown block 'switch'; allowed: giver, taker");
 }
 
 CU_TestInfo test_describe_tests[] = { { "text has every row", describe_text_has_every_row },

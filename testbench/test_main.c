@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,7 @@ static void write_inputs(void)
 	write_text("key.ini", "[scenario]\ntrace = ok.trace\n[mtt]\nwayz = 4\n");
 	write_text("section.ini", "[scenario]\ntrace = ok.trace\n[mtd]\nways = 4\n");
 	write_text("self.ini", "[scenario]\ntrace = ok.trace\n[link0]\na = nic0\nb = nic0\n");
+	write_text("end.ini", "[scenario]\ntrace = ok.trace\n[link0]\na = nic0\n");
 	write_text("unlike.ini", "[scenario]\ntrace = ok.trace\n[nic0]\nencap = ib\n"
 				 "[link0]\na = nic0\nb = nic1\n");
 	write_text("three.ini", "[scenario]\ntrace = three.trace\n[link0]\na = nic0\nb = nic1\n");
@@ -116,7 +118,17 @@ static const struct mistake {
 	{ "trace gen --cuont 4 -o @x.trace", "unknown option '--cuont', did you mean '--count'?" },
 	{ "trace gen --count 0 -o @x.trace", "--count 0: must be 1 to" },
 	{ "trace gen -o @no/x.trace", "/no/x.trace: cannot write: No such file or directory" },
+	{ "trace gen -o", "trace gen: -o wants a value" },
+	{ "trace gen --size", "trace gen: --size wants a value" },
+	{ "trace gen --window 4 --signal 9", "must be 1 to 4" },
+	{ "trace look @ok.trace", "trace: unknown 'look'; allowed: info, check, gen, convert" },
 	{ "trace convert @gone.jsonl -o @x.trace", "/gone.jsonl: cannot open" },
+	{ "trace convert @stdout -o @x.trace", "/stdout: no queue pair is created in it" },
+	{ "trace convert @stdout --gaps 5", "--gaps 5: must be a time of 1ns or more" },
+	{ "trace convert @stdout --final x", "--final x: must be ENDPOINT=IMAGE" },
+	{ "trace convert @stdout --frob x", "unknown option '--frob'; allowed: -o, --gaps" },
+	{ "trace convert @stdout @ok.trace", "one recording at a time" },
+	{ "trace convert @stdout -o", "-o wants a value" },
 	/* options */
 	{ "run @ok.ini --wavee x", "unknown option '--wavee', did you mean '--wave'?" },
 	{ "run @ok.ini --wave", "--wave wants a value" },
@@ -130,6 +142,10 @@ static const struct mistake {
 	{ "run @ok.ini --timeline @./ok.trace", "/./ok.trace' is an input as well" },
 	{ "run @ok.ini --trace @ok.trace --pcap @ok.trace", "/ok.trace' is an input as well" },
 	{ "run @ok.ini --pcap @x --timeline @x", "two outputs are named" },
+	{ "run @ok.ini --pcap @x --timeline @./x", "two outputs are named" },
+	{ "run @ok.ini -o @x --pcap @x/ops.csv", "/x/ops.csv' is a file that -o " },
+	{ "run @ok.ini -o @. --timeline @summary.json", "/summary.json' is a file that -o " },
+	{ "run @end.ini", "/end.ini:4: [link0] has no end 'b'; allowed: a = nic0 and b = nic1" },
 	{ "run @self.ini", "/self.ini:5: [link0] joins nic0 with itself" },
 	{ "run @ok.ini --set link.rate=1kbps",
 	  "rate = 1000bps is no rate of a line; allowed: 1Mbps to 3200Gbps" },
@@ -147,9 +163,15 @@ static const struct mistake {
 	{ "run @ok.ini --set nic7.mtt.ways=4", "unknown section [nic7.mtt]" },
 	{ "run @ok.ini --set mtt.impl=verilog", "mtt.impl = verilog must be c or rtl" },
 	{ "run @ok.ini --set nic.profile=abacus", "there is no profile 'abacus'" },
+	{ "run @ok.ini --set nic.profile=./gone.ini",
+	  "profile './gone.ini': cannot open: No such file or directory; allowed: " },
+	{ "calibrate --csv --json", "calibrate: --csv and --json; allowed: one of them" },
+	{ "pcie-bench bw_rd -s 4096 -w 64", "pcie-bench: a window of 64 B is too small" },
+	{ "pcie-bench bw_rd --histogram",
+	  "pcie-bench: --histogram: allowed with lat_rd, lat_wrrd" },
 	{ "describe mtt --sv --json", "--sv and --json; allowed: one of them" },
 	{ "run @ok.ini --set link.los=1e-3", "unknown key 'los' in [link]; nearest is 'loss'" },
-	{ "describe abacus", "unknown block 'abacus'; allowed: " },
+	{ "describe abacus", "describe: unknown block 'abacus'; allowed: " },
 	/* outputs */
 	{ "run @ok.ini -o @ok.ini/x", "cannot make the folder: Not a directory" },
 	{ "run @ok.ini --wave @x.wav", "/x.wav: unknown kind of waveform" },
@@ -209,6 +231,29 @@ static void check_full_output(char *program)
 static void main_full_standard_output_is_a_mistake(void)
 {
 	tb_programs_each(check_full_output);
+}
+
+/* A file above the shell's limit (ulimit -f) is one that cannot be written. */
+static void check_limit(char *program)
+{
+	struct rlimit was, low;
+	struct tb_ended r;
+
+	write_inputs();
+	CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &was), 0);
+	low = (struct rlimit){ 4096, was.rlim_max };
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &low), 0);
+	r = tb_program_run(program, "run @ok.ini -o @out");
+	CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &was), 0);
+	CU_ASSERT_EQUAL(r.status, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(r.err, "/out/summary.json: cannot write: File too large"));
+	CU_ASSERT_EQUAL(files_in("out", true), 0);
+	tb_ended_release(&r);
+}
+
+static void main_file_above_the_limit_is_a_mistake(void)
+{
+	tb_programs_each(check_limit);
 }
 
 /* ---- files of a run ---- */
@@ -298,6 +343,9 @@ static void check_help(char *program)
 		{ "trace gen --help", "rnicsim trace gen [-o FILE[.gz]]" },
 		{ "trace check -h", "rnicsim trace check FILE" },
 		{ "describe --help", "usage: rnicsim describe [BLOCK]" },
+		{ "describe --help", "profile [NAME]" },
+		{ "pcie-bench --help", "--histogram           every latency that came" },
+		{ "calibrate --help", "with the source of each number" },
 		{ "--version", "rnicsim 1\n" },
 	};
 
@@ -319,6 +367,7 @@ static void main_help_is_no_mistake(void)
 CU_TestInfo test_main_tests[] = {
 	{ "mistakes are named and leave no file", main_mistakes_are_named_and_leave_no_file },
 	{ "full standard output is a mistake", main_full_standard_output_is_a_mistake },
+	{ "file above the limit is a mistake", main_file_above_the_limit_is_a_mistake },
 	{ "good run makes its files and no other", main_good_run_makes_its_files_and_no_other },
 	{ "false expect is status 1", main_false_expect_is_status_1 },
 	{ "result in the way leaves no file", main_result_in_the_way_leaves_no_file },

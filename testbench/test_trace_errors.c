@@ -62,6 +62,9 @@ static void trace_setup_alone_is_good(void)
 {
 	CU_ASSERT_STRING_EQUAL(message(SETUP, strlen(SETUP)), "");
 	CU_ASSERT_STRING_EQUAL(message("rnicsim-trace 1", 15), "");
+	/* with a byte order mark, as some editors write it; it is none further on */
+	CU_ASSERT_STRING_EQUAL(message("\xef\xbb\xbfrnicsim-trace 1", 18), "");
+	CU_ASSERT(strstr(message("\n\xef\xbb\xbfrnicsim-trace 1", 19), "this is no trace") != NULL);
 }
 
 static void trace_header_mistakes_are_named(void)

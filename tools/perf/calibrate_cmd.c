@@ -237,18 +237,23 @@ static bool parse(int argc, char **argv, struct calibrate *c, struct err *e)
 	char names[256];
 
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--csv") == 0)
-			c->output = OUTPUT_CSV;
-		else if (strcmp(argv[i], "--json") == 0)
-			c->output = OUTPUT_JSON;
-		else if (argv[i][0] == '-')
+		bool is_csv = strcmp(argv[i], "--csv") == 0;
+
+		if (is_csv || strcmp(argv[i], "--json") == 0) {
+			if (c->output != OUTPUT_TEXT)
+				return err_set(
+					e, NULL, 0,
+					"calibrate: --csv and --json; allowed: one of them, once");
+			c->output = is_csv ? OUTPUT_CSV : OUTPUT_JSON;
+		} else if (argv[i][0] == '-') {
 			return err_set(e, NULL, 0,
 				       "calibrate: unknown option '%s'; allowed: --csv, --json",
 				       argv[i]);
-		else if (c->profile)
+		} else if (c->profile) {
 			return err_set(e, NULL, 0, "calibrate: one profile at a time, or all");
-		else
+		} else {
 			c->profile = argv[i];
+		}
 	}
 	if (c->profile && !has_rows(c->profile))
 		return err_set(e, NULL, 0,

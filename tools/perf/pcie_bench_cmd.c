@@ -151,6 +151,9 @@ static bool parse(struct request *q, int argc, char **argv, struct err *e)
 		return err_set(e, NULL, 0,
 			       "pcie-bench: -w %" PRIu64 ": allowed with -a: %u bytes or more",
 			       q->window, PCIE_BENCH_MAX_B);
+	if (q->has_histogram && q->how.kind > PCIE_LAT_WRRD)
+		return err_set(e, NULL, 0,
+			       "pcie-bench: --histogram: allowed with lat_rd, lat_wrrd");
 	q->how.sets = q->sets;
 	q->how.seed = q->seed;
 	q->how.window = q->window;

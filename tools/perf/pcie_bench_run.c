@@ -76,7 +76,8 @@ static bool configure(struct bench *b, const struct pcie_bench_how *how, struct 
 	SIM_CHECK(how->kind < PCIE_BENCH_KINDS && how->page < ARRAY_LEN(pages), NULL);
 	if (how->window < how->size)
 		return err_set(e, NULL, 0,
-			       "a window of %" PRIu64 " B is too small for transfers of %" PRIu32
+			       "pcie-bench: a window of %" PRIu64
+			       " B is too small for transfers of %" PRIu32
 			       " B; allowed: a transfer or more",
 			       how->window, how->size);
 	if (!set(b, e, "pcie_bench.kind", pcie_bench_kind_names[how->kind]) ||

@@ -20,8 +20,8 @@ static const struct command run_command = {
 		"  TIME is a number with s, ms, us, ns or ps. Results go to DIR: summary.json, run.json,\n"
 		"  ops.csv, recvs.csv; --mrc adds mrc.csv: miss ratios of the caches at every size.\n"
 		"  --explain names what limits the run (a unit, losses, what is used up or allowed) and tells\n"
-		"  what waits for what; --what-if runs it again\n"
-		"  for each setting (key=value+key=value is one with both) and compares.\n"
+		"  what waits for what; --what-if runs it again for each setting (key=value+key=value is one\n"
+		"  with both) and compares.\n"
 		"  --every-cycle and --order forward|reversed|shuffled change no result.\n"
 		"  Exit status: 0 every `expect` held, 1 one failed or completions were lost, 2 bad input,\n"
 		"  3 the simulation got stuck.\n",
@@ -90,6 +90,19 @@ static const struct command pcie_bench_command = {
 		"[--sequential] [--cold] [--remote] [--iommu 4KiB|2MiB|1GiB] [--direct] [--histogram] "
 		"[--nic PROFILE] [--set block.key=value]... [--seed N]",
 	.doc = "latency and bandwidth of a host's PCI Express path, with a device that does nothing but DMA",
+	.more = "\n"
+		"  lat_rd, lat_wrrd      latency of a read; of a write and the read behind it\n"
+		"  bw_rd, bw_wr, bw_rdwr bandwidth of reads, of writes, of both in turn\n"
+		"  -s SIZE, -a           bytes of a transfer [64]; several sizes from 8 to 4096\n"
+		"  -w WINDOW             bytes of memory that transfers are spread over [8KiB]\n"
+		"  -n TRANSFERS          [10000 for latency, 20000 for bandwidth]\n"
+		"  --sequential          addresses one after the other [random]\n"
+		"  --cold                nothing of the window is in the last-level cache\n"
+		"  --remote              the window is in the memory of the other socket\n"
+		"  --iommu PAGE          addresses go through an IOMMU with pages of 4KiB, 2MiB or 1GiB\n"
+		"  --direct              without the queues of the device's DMA engine\n"
+		"  --histogram           every latency that came, and how often (lat_*)\n"
+		"  --nic PROFILE, --set block.key=value, --seed N   another device or host: see `rnicsim describe`\n",
 	.run = cmd_pcie_bench,
 };
 
@@ -97,6 +110,10 @@ static const struct command calibrate_command = {
 	.name = "calibrate",
 	.usage = "[PROFILE] [--csv | --json]",
 	.doc = "published numbers beside simulated ones; exit status 1 when one is not met",
+	.more = "\n"
+		"  PROFILE               only the rows of this one: pcie-bench, connectx3, connectx5, ... [all]\n"
+		"  --csv, --json         with the source of each number, where its band is from, and the\n"
+		"                        `rnicsim perf` that repeats the row\n",
 	.run = cmd_calibrate,
 };
 
@@ -105,6 +122,10 @@ static const struct command describe_all_command = {
 	.usage = "[BLOCK] [--json | --sv] | profile [NAME]",
 	.doc = "what a block is: parameters with default, range, unit, meaning and evidence; ports; statistics; "
 	       "and what profiles there are, and set",
+	.more = "\n"
+		"  BLOCK                 only this one, or section: scenario, nic, host, link [all]\n"
+		"  --json, --sv          as JSON; as a SystemVerilog package of messages and the ports\n"
+		"  profile [NAME]        which device presets there are; one of them, or of a file's path\n",
 	.run = cmd_describe,
 };
 

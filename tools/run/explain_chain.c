@@ -53,7 +53,7 @@ static const char *asked(const struct evidence *e, const char *who, unsigned dep
 		const struct chan *c = e->s->chans[i];
 		uint64_t ppm;
 
-		if (strcmp(c->producer->name, who) || !ends_with(c->out->unit, "_req"))
+		if (strcmp(c->producer->name, who) != 0 || !ends_with(c->out->unit, "_req"))
 			continue;
 		ppm = hold_ppm(e, c->consumer->name, depth);
 		if (ppm >= *most) {
@@ -88,7 +88,7 @@ static const char *next_of(const struct evidence *e, const char *who)
 
 static bool is_in(const char *const *chain, unsigned n, const char *who)
 {
-	while (n && strcmp(chain[n - 1], who))
+	while (n && strcmp(chain[n - 1], who) != 0)
 		n--;
 	return n > 0;
 }

@@ -144,7 +144,8 @@ static bool name_end_of_chain(const struct evidence *e, FILE *f)
 	if (!end)
 		return false;
 	/* QPs with few WQEs on the way crowd before the fetch of the next */
-	if (e->limit && strcmp(e->limit->what, "qp_fetch_ps") && ends_with(port->who, ".qp_sched"))
+	if (e->limit && strcmp(e->limit->what, "qp_fetch_ps") != 0 &&
+	    ends_with(port->who, ".qp_sched"))
 		return false;
 	fprintf(f, "%s%s, at the end of the chain; %s waits ", e->intro, end, port->who);
 	print_percent(f, 0, port->ppm);
@@ -155,8 +156,8 @@ static bool name_end_of_chain(const struct evidence *e, FILE *f)
 /* A turn, the peer's answer and that the requester has enough are others' doing. */
 static bool is_limit(const char *what)
 {
-	return strcmp(what, "qp_turn_ps") && strcmp(what, "qp_peer_ps") &&
-	       strcmp(what, "qp_fed_ps");
+	return strcmp(what, "qp_turn_ps") != 0 && strcmp(what, "qp_peer_ps") != 0 &&
+	       strcmp(what, "qp_fed_ps") != 0;
 }
 
 static uint64_t stage_ppm(const struct evidence *e, enum milestone end)

@@ -5,6 +5,7 @@
  * The profiles of models/profiles are in the program, line by line (the Makefile makes profiles.inc of
  * them), so that they are found wherever it is built and run. A name with a slash is a file's.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +69,13 @@ static bool check_profile(const char *name, bool is_nic, const char *file, uint3
 	struct stat st;
 	char all[MAX_ALL];
 
-	if (is_path(name) ? stat(name, &st) == 0 && S_ISREG(st.st_mode)
-			  : find_profile(name) < ARRAY_LEN(lines))
+	if (is_path(name) && stat(name, &st) != 0)
+		return err_set(
+			e, file, line,
+			"profile '%s': cannot open: %s; allowed: a path from where rnicsim runs, "
+			"or a name: %s",
+			name, strerror(errno), name_all(all, is_nic));
+	if (is_path(name) ? S_ISREG(st.st_mode) : find_profile(name) < ARRAY_LEN(lines))
 		return true;
 	return err_set(e, file, line, "there is no profile '%s'; allowed: %s, or a file's path",
 		       name, name_all(all, is_nic));

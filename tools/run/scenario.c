@@ -140,6 +140,26 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 	return unknown_option(name, e);
 }
 
+/* Output 'path' is not one of the files that -o writes into its folder. */
+static bool is_beside_results(const struct run_options *o, const char *path, struct err *e)
+{
+	static const char *const names[] = { "ops.csv", "recvs.csv", "summary.json", "run.json",
+					     "mrc.csv" };
+	bool is_one = false;
+
+	for (size_t i = 0; o->dir && path && i < ARRAY_LEN(names); i++) {
+		size_t len = strlen(o->dir) + strlen(names[i]) + 2;
+		char *result = x_calloc(1, len);
+
+		snprintf(result, len, "%s/%s", o->dir, names[i]);
+		is_one |= outfile_is_same(path, result);
+		free(result);
+	}
+	return !is_one ||
+	       err_set(e, NULL, 0, "run: '%s' is a file that -o %s writes; allowed: another file",
+		       path, o->dir);
+}
+
 bool run_outputs_differ(const struct run_options *o, const char *trace, struct err *e)
 {
 	const char *const name[] = { o->scenario, trace, o->wave, o->pcap, o->timeline };
@@ -154,6 +174,8 @@ bool run_outputs_differ(const struct run_options *o, const char *trace, struct e
 				      : "run: two outputs are named '%s'; allowed: a file for each",
 				name[k]);
 		}
+		if (!is_beside_results(o, name[i], e))
+			return false;
 	}
 	return true;
 }

@@ -191,6 +191,9 @@ int cmd_trace(int argc, char **argv, struct err *e)
 		return cmd_info(argv[2], e);
 	if (argc == 3 && strcmp(sub, "check") == 0)
 		return cmd_check(argv[2], e);
-	err_set(e, NULL, 0, "%s", usage);
+	if (argc > 1 && strcmp(sub, "info") != 0 && strcmp(sub, "check") != 0)
+		err_set(e, NULL, 0, "trace: unknown '%s'; allowed: info, check, gen, convert", sub);
+	else
+		err_set(e, NULL, 0, "%s", usage);
 	return 2;
 }

@@ -351,6 +351,10 @@ static bool convert(struct conv *c, const char *in)
 	record_close(&c->rec);
 	if (!ok)
 		return false;
+	if (c->n_qp == 0)
+		return err_set(
+			c->e, in, 0,
+			"no queue pair is created in it; allowed: verbs calls recorded as JSON lines");
 	fputs("rnicsim-trace 1\n", c->f);
 	conv_put_setup(c);
 	for (uint32_t i = 0; i < c->n_qp; i++) {
@@ -383,32 +387,52 @@ static void conv_free(struct conv *c)
 	json_decref(c->pending);
 }
 
-static bool parse_options(struct conv *c, int argc, char **argv, const char **in, const char **out,
-			  struct err *e)
+static bool take_option(struct conv *c, const char *name, const char *text, const char **out,
+			struct err *e)
 {
 	uint64_t ps;
 
-	for (int i = 1; i < argc; i++) {
-		const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+	if (strcmp(name, "-o") == 0) {
+		*out = text;
+		return true;
+	}
+	if (strcmp(name, "--gaps") == 0) {
+		if (!parse_time_ps(text, &ps) || ps < PS_PER_NS)
+			return err_set(e, NULL, 0, "--gaps %s: must be a time of 1ns or more",
+				       text);
+		c->gaps_ns = ps / PS_PER_NS;
+		return true;
+	}
+	if (strcmp(name, "--final") == 0) {
+		if (!strchr(text, '=') || c->n_final == CONV_MAX_EP)
+			return err_set(e, NULL, 0,
+				       "--final %s: must be ENDPOINT=IMAGE, at most %u of them",
+				       text, CONV_MAX_EP);
+		c->final[c->n_final++] = text;
+		return true;
+	}
+	return err_set(e, NULL, 0,
+		       "trace convert: unknown option '%s'; allowed: -o, --gaps, --final", name);
+}
 
-		if (argv[i][0] != '-' && !*in) {
+static bool parse_options(struct conv *c, int argc, char **argv, const char **in, const char **out,
+			  struct err *e)
+{
+	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] != '-') {
+			if (*in)
+				return err_set(
+					e, NULL, 0,
+					"trace convert: one recording at a time; '%s' is one too many",
+					argv[i]);
 			*in = argv[i];
 			continue;
 		}
-		if (!next || argv[i][0] != '-')
-			return err_set(e, NULL, 0, "%s", usage);
+		if (i + 1 == argc || argv[i + 1][0] == '\0')
+			return err_set(e, NULL, 0, "trace convert: %s wants a value", argv[i]);
+		if (!take_option(c, argv[i], argv[i + 1], out, e))
+			return false;
 		i++;
-		if (strcmp(argv[i - 1], "-o") == 0) {
-			*out = next;
-		} else if (strcmp(argv[i - 1], "--gaps") == 0 && parse_time_ps(next, &ps) &&
-			   ps >= PS_PER_NS) {
-			c->gaps_ns = ps / PS_PER_NS;
-		} else if (strcmp(argv[i - 1], "--final") == 0 && strchr(next, '=') &&
-			   c->n_final < CONV_MAX_EP) {
-			c->final[c->n_final++] = next;
-		} else {
-			return err_set(e, NULL, 0, "%s %s: %s", argv[i - 1], next, usage);
-		}
 	}
 	return *in ? true : err_set(e, NULL, 0, "%s", usage);
 }

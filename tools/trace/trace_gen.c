@@ -127,30 +127,66 @@ static const struct gen_number {
 	{ "--mr", offsetof(struct gen, mr_len), parse_bytes, 16 * MIB, 4096, 1ull << 40 },
 };
 
+/* The names of all options. */
+#define N_OPTIONS (ARRAY_LEN(gen_numbers) + 3)
+static void option_names(const char *name[N_OPTIONS])
+{
+	name[0] = "--ops";
+	name[1] = "--size";
+	name[2] = "-o";
+	for (size_t i = 0; i < ARRAY_LEN(gen_numbers); i++)
+		name[i + 3] = gen_numbers[i].name;
+}
+
+static bool is_option(const char *text)
+{
+	const char *known[N_OPTIONS];
+	bool is_one = false;
+
+	option_names(known);
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		is_one |= strcmp(known[i], text) == 0;
+	return is_one;
+}
+
 static bool parse_number_option(struct gen *g, const char *name, const char *text, struct err *e)
 {
-	const char *known[ARRAY_LEN(gen_numbers) + 3] = { "--ops", "--size", "-o" }, *near;
+	const char *known[N_OPTIONS], *near;
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_LEN(gen_numbers); i++) {
 		const struct gen_number *o = &gen_numbers[i];
 
-		known[i + 3] = o->name;
 		if (strcmp(o->name, name) != 0)
 			continue;
-		if (!text || !o->parse(text, &v) || v < o->min || v > o->max)
+		if (!o->parse(text, &v) || v < o->min || v > o->max)
 			return err_set(e, NULL, 0, "%s %s: must be %" PRIu64 " to %" PRIu64 "%s",
-				       name, text ? text : "", o->min, o->max,
+				       name, text, o->min, o->max,
 				       o->parse == parse_time_ps ? " ps, with a unit" : "");
 		memcpy((char *)g + o->offset, &v, sizeof(v));
 		return true;
 	}
-	near = err_nearest(name, known, ARRAY_LEN(known));
-	return err_set(e, NULL, 0,
-		       "unknown option '%s'%s%s%s; known: --ops --size --count --qps --window "
-		       "--signal --seed "
-		       "--mtu --inline --gap --mr -o",
-		       name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+	option_names(known);
+	near = err_nearest(name, known, N_OPTIONS);
+	return err_set(
+		e, NULL, 0,
+		"trace gen: unknown option '%s'%s%s%s; allowed: --ops --size --count --qps --window "
+		"--signal --seed "
+		"--mtu --inline --gap --mr -o",
+		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static bool take_option(struct gen *g, const char *name, const char *text, struct err *e)
+{
+	if (strcmp(name, "-o") == 0)
+		g->path = text;
+	else if (strcmp(name, "--ops") == 0)
+		return parse_ops(g, text, e);
+	else if (strcmp(name, "--size") == 0)
+		return parse_sizes(g, text, e);
+	else
+		return parse_number_option(g, name, text, e);
+	return true;
 }
 
 static bool check_options(struct gen *g, struct err *e)
@@ -164,8 +200,8 @@ static bool check_options(struct gen *g, struct err *e)
 	if (g->signal > g->window)
 		return err_set(e, NULL, 0,
 			       "--signal %" PRIu64 ": a window of %" PRIu64
-			       " would never see a completion",
-			       g->signal, g->window);
+			       " would never see a completion; must be 1 to %" PRIu64,
+			       g->signal, g->window, g->window);
 	if (largest > g->mr_len)
 		return err_set(e, NULL, 0, "--mr: must be at least the largest size, %" PRIu64,
 			       largest);
@@ -179,18 +215,11 @@ static bool parse_options(struct gen *g, int argc, char **argv, struct err *e)
 	if (!parse_ops(g, "write", e) || !parse_sizes(g, "64", e))
 		return false;
 	for (int i = 1; i < argc; i += 2) {
-		const char *text = i + 1 < argc ? argv[i + 1] : NULL;
-		bool ok;
+		const char *text = i + 1 < argc ? argv[i + 1] : "";
 
-		if (strcmp(argv[i], "-o") == 0 && text && text[0])
-			ok = (g->path = text) != NULL;
-		else if (strcmp(argv[i], "--ops") == 0)
-			ok = parse_ops(g, text ? text : "", e);
-		else if (strcmp(argv[i], "--size") == 0)
-			ok = parse_sizes(g, text ? text : "", e);
-		else
-			ok = parse_number_option(g, argv[i], text, e);
-		if (!ok)
+		if (text[0] == '\0' && is_option(argv[i]))
+			return err_set(e, NULL, 0, "trace gen: %s wants a value", argv[i]);
+		if (!take_option(g, argv[i], text, e))
 			return false;
 	}
 	return check_options(g, e);
