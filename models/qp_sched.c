@@ -9,19 +9,28 @@
  * Modelled: round robin, an order of WQEs each. Who sends how much is decided where messages become
  * packets (tx_sched.h); this block keeps the requester in WQEs, of every QP as many as it can use:
  * it says when that is enough (requester_feed.c). With 'strict', a QP has its turn only while none
- * of a higher priority is ready. A QP that is reset is not visited; its counters start anew, and the
- * requester is told so, once nothing of it is fetched or held behind. Not modelled: the memory that
- * holds the table (every QP has its entry).
+ * of a higher priority is ready. QPs with a rate cap and those without take alternate turns,
+ * however many there are of each. QPs that others go before, those with a cap or ('strict') of a
+ * lower priority, can fill the units behind with WQEs that wait: so all of a level together hold
+ * 'held_up' WQEs at most, half of that for each level further down. The highest level that has QPs
+ * is not limited. A QP that is reset is not visited; its counters start anew, and the requester is
+ * told so, once nothing of it is fetched or held behind. Not modelled: the memory that holds the
+ * table (every QP has its entry).
  *
  * Rate: one doorbell, one fetch result, one credit and one visit a cycle. Latency 1 cycle.
  * Counters: 16 bits in basic blocks, protocol.md section 13 (mlx5 WQE counter).
  */
+#include <string.h>
+
 #include "models/msg.h"
 #include "models/nic.h"
 #include "models/qp_list.h"
 #include "sim/pool.h"
 
 #define PRIOS 8u
+#define LEVELS (2 * PRIOS) /* of each priority, QPs with a cap and above them those without */
+#define LEVEL_ROOM_MIN 16u
+#define WANT_BB_MAX 64u
 
 /* What a QP with WQEs that were not fetched waits for; the sums are statistics. */
 #define SCHED_WAITS(X) \
@@ -47,20 +56,30 @@ struct sched_qp {
 	uint8_t bf_bb;    /* its basic blocks */
 	uint8_t wait;     /* enum sched_wait, since wait_ps */
 	uint8_t tail;     /* segments in the last basic block before 'producer'; 0 = all */
+	uint8_t level;
+	uint16_t ordered; /* WQEs of the fetch under way at most */
+	uint8_t want_bb;  /* with a cap: basic blocks likely to be of use */
 	uint64_t wait_ps;
+};
+
+/* QPs that no arbiter tells apart. */
+struct sched_level {
+	struct qp_list ready;
+	uint32_t room; /* WQEs that may still be fetched */
 };
 
 struct qp_sched {
 	struct block b;
 	/* parameters */
-	uint32_t wqe_per_qp;
+	uint32_t wqe_per_qp, held_up;
 	bool strict;
 	/* ports */
 	struct chan *sq_db, *fetched, *credit, *fetch, *closed;
 	/* state */
 	struct sched_qp *qp;
-	struct qp_list ready[PRIOS]; /* by priority; without 'strict', all on the first */
+	struct sched_level level[LEVELS]; /* without 'strict', all of the lowest priority */
 	uint32_t *links;
+	bool is_capped_turn[PRIOS]; /* of the QPs of a priority those with a cap are next */
 	struct qp_list closing;
 	uint32_t *closing_links;
 	uint32_t n_ready, n_fetching;
@@ -83,6 +102,10 @@ static const struct field qp_sched_fields[] = {
 	PARAM(T, wqe_per_qp, 128, 1, 32768, "WQE",
 	      "WQEs of one QP held in the units behind at most",
 	      "declared: as many as rxe keeps packets unacknowledged"),
+	PARAM(T, held_up, 2048, LEVEL_ROOM_MIN, 200000, "WQE",
+	      "WQEs held in the units behind of QPs with a cap, or (strict) with one of a higher "
+	      "priority above them, at most; half for each level further down",
+	      "declared: half of wqe_fetch.wqe_slots"),
 	PARAM_BOOL(T, strict, 0, "WQEs of QPs of a higher priority (prio) are always fetched first",
 		   "declared: off, one class of service"),
 	PORT_IN(T, sq_db, sq_db, "rung doorbells, in order per QP"),
@@ -123,37 +146,71 @@ static void qp_sched_build(struct block *b)
 	s->closing_links = block_alloc(b, n, sizeof(*s->closing_links));
 }
 
+static uint8_t level_of(const struct qp_sched *s, uint32_t qpi)
+{
+	const struct qp_attr *a = attr_of(s, qpi);
+
+	return (uint8_t)(2 * (s->strict ? a->prio % PRIOS : 0) + !a->rate_bps);
+}
+
+/* What each level may hold. */
+static void share_room(struct qp_sched *s)
+{
+	const struct nic *nic = s->b.env;
+	uint32_t room = UINT32_MAX, used = 0;
+
+	for (uint32_t i = 0; i < nic->n_qp; i++)
+		used |= 1u << s->qp[i].level;
+	for (uint32_t i = LEVELS; i-- > 0;) {
+		s->level[i].room = room;
+		if (used >> i & 1)
+			room = room == UINT32_MAX ? s->held_up
+						  : (uint32_t)max_u64(room / 2, LEVEL_ROOM_MIN);
+	}
+}
+
 static void qp_sched_reset(struct block *b)
 {
 	struct qp_sched *s = (struct qp_sched *)b;
 	const struct nic *nic = b->env;
 
 	for (uint32_t i = 0; i < nic->n_qp; i++)
-		s->qp[i] = (struct sched_qp){ .credits = s->wqe_per_qp };
+		s->qp[i] = (struct sched_qp){ .credits = s->wqe_per_qp,
+					      .level = level_of(s, i),
+					      .want_bb = 1 };
+	share_room(s);
 	/* a QP is on one at most: they share their links */
-	for (uint32_t i = 0; i < PRIOS; i++)
-		qp_list_init(&s->ready[i], s->links, nic->n_qp);
+	for (uint32_t i = 0; i < LEVELS; i++)
+		qp_list_init(&s->level[i].ready, s->links, nic->n_qp);
 	qp_list_init(&s->closing, s->closing_links, nic->n_qp);
 	s->n_ready = s->n_fetching = 0;
 	s->turn = 0;
+	memset(s->is_capped_turn, 0, sizeof(s->is_capped_turn));
 }
 
 static void make_ready(struct qp_sched *s, uint32_t qpi)
 {
-	uint32_t prio = s->strict ? attr_of(s, qpi)->prio % PRIOS : 0;
+	struct qp_list *l = &s->level[s->qp[qpi].level].ready;
 
-	s->n_ready += !qp_list_has(&s->ready[prio], qpi);
-	qp_list_add(&s->ready[prio], qpi);
+	s->n_ready += !qp_list_has(l, qpi);
+	qp_list_add(l, qpi);
 }
 
-/* The list whose head is to be visited; some QP is ready. */
-static struct qp_list *first_list(struct qp_sched *s)
+/* The level whose first QP is to be visited, or NULL. */
+static struct sched_level *next_level(struct qp_sched *s)
 {
-	uint32_t i = s->strict ? PRIOS - 1 : 0;
+	if (!s->n_ready)
+		return NULL;
+	for (uint32_t p = s->strict ? PRIOS : 1; p-- > 0;) {
+		struct sched_level *l = &s->level[2 * p + !s->is_capped_turn[p]];
 
-	while (!s->ready[i].n)
-		i--;
-	return &s->ready[i];
+		if (l->ready.n && l->room)
+			return l;
+		l = &s->level[2 * p + s->is_capped_turn[p]];
+		if (l->ready.n && l->room)
+			return l;
+	}
+	return NULL;
 }
 
 static bool is_ready(const struct sched_qp *q)
@@ -182,6 +239,11 @@ static void note_wait(struct qp_sched *s, struct sched_qp *q)
 	s->qp_ps[q->wait] += s->b.now_ps - q->wait_ps;
 	q->wait = (uint8_t)w;
 	q->wait_ps = s->b.now_ps;
+}
+
+static bool is_capped(const struct sched_qp *q)
+{
+	return q->level % 2 == 0;
 }
 
 /* Put 'qpi' on the list it belongs to, if it is ready. */
@@ -278,6 +340,15 @@ static void take_doorbell(struct qp_sched *s)
 	chan_pop(s->sq_db);
 }
 
+/*
+ * Of a QP with a cap, what the next fetch is to read: as much as this one brought, or more when all
+ * that was read was of use.
+ */
+static uint8_t next_want(const struct sched_qp *q, uint32_t n_bb)
+{
+	return (uint8_t)min_u64(n_bb < q->want_bb ? n_bb : 2 * n_bb, WANT_BB_MAX);
+}
+
 static void take_fetched(struct qp_sched *s)
 {
 	const struct sq_fetched *m = sq_fetched_peek(s->fetched);
@@ -294,6 +365,8 @@ static void take_fetched(struct qp_sched *s)
 	s->n_fetching--;
 	q->index = (uint16_t)(q->index + m->n_bb);
 	q->credits -= m->n_wqe;
+	s->level[q->level].room += (uint32_t)q->ordered - m->n_wqe;
+	q->want_bb = next_want(q, m->n_bb);
 	s->wqes += m->n_wqe;
 	consider(s, m->qpi);
 	chan_pop(s->fetched);
@@ -309,6 +382,7 @@ static void take_credit(struct qp_sched *s)
 	q = &s->qp[m->qpi];
 	/* A WQE can be finished before the order that brought it is reported. */
 	q->credits += m->n_wqe;
+	s->level[q->level].room += m->n_wqe;
 	q->is_fed = m->is_fed;
 	SIM_CHECK(q->is_fetching || q->credits <= s->wqe_per_qp, s);
 	consider(s, m->qpi);
@@ -318,16 +392,19 @@ static void take_credit(struct qp_sched *s)
 static void order_fetch(struct qp_sched *s, uint32_t qpi)
 {
 	struct sched_qp *q = &s->qp[qpi];
+	struct sched_level *l = &s->level[q->level];
+	uint16_t n_bb = q->bf != BUF_NONE ? q->bf_bb : (uint16_t)(q->producer - q->index);
 
-	sq_fetch_push(s->fetch,
-		      &(struct sq_fetch){ .qpi = qpi,
-					  .buf = q->bf,
-					  .index = q->index,
-					  .n_bb = q->bf != BUF_NONE
-							  ? q->bf_bb
-							  : (uint16_t)(q->producer - q->index),
-					  .max_wqe = (uint16_t)q->credits,
-					  .tail = q->tail });
+	q->ordered = (uint16_t)min_u64(min_u64(q->credits, n_bb), l->room);
+	l->room -= q->ordered;
+	sq_fetch_push(s->fetch, &(struct sq_fetch){ .qpi = qpi,
+						    .buf = q->bf,
+						    .index = q->index,
+						    .n_bb = n_bb,
+						    .max_wqe = q->ordered,
+						    .want_bb = is_capped(q) ? q->want_bb : 0,
+						    .tail = q->tail });
+	s->is_capped_turn[q->level / 2] = !is_capped(q);
 	q->bf = BUF_NONE;
 	q->is_fetching = true;
 	note_wait(s, q);
@@ -339,17 +416,16 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 /* Order WQEs of the QP at the head of the list. False when the port refused. */
 static bool visit(struct qp_sched *s)
 {
-	struct qp_list *l;
+	struct sched_level *l = next_level(s);
 	uint32_t qpi;
 
-	if (!s->n_ready)
+	if (!l)
 		return true;
-	l = first_list(s);
-	if (is_ready(&s->qp[l->head]) && !chan_can_push(s->fetch)) {
+	if (is_ready(&s->qp[l->ready.head]) && !chan_can_push(s->fetch)) {
 		chan_stall(s->fetch);
 		return false;
 	}
-	qpi = qp_list_take(l);
+	qpi = qp_list_take(&l->ready);
 	s->n_ready--;
 	if (is_ready(&s->qp[qpi])) /* it may have been reset since, or told to be fed */
 		order_fetch(s, qpi);
@@ -360,6 +436,7 @@ static uint64_t qp_sched_step(struct block *b)
 {
 	struct qp_sched *s = (struct qp_sched *)b;
 	uint64_t next = CYCLE_NEVER;
+	const struct sched_level *l;
 	bool is_free;
 
 	is_free = visit(s); /* first: what becomes ready now waits for the next cycle */
@@ -368,7 +445,8 @@ static uint64_t qp_sched_step(struct block *b)
 	take_doorbell(s);
 	s->max_ready = max_u64(s->max_ready, s->n_ready);
 	/* a QP that stopped being ready while the port refused makes room for the next */
-	if (s->n_ready && (is_free || !is_ready(&s->qp[first_list(s)->head])))
+	l = next_level(s);
+	if (l && (is_free || !is_ready(&s->qp[l->ready.head])))
 		next = b->cycle + 1;
 	return s->closing.n ? min_u64(next, end_close(s)) : next;
 }

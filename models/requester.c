@@ -180,6 +180,7 @@ static void requester_build(struct block *b)
 		r->qp[i].mask = bb - 1;
 	}
 	tx_sched_build(&r->tx, b, nic->n_qp);
+	r->pausing_qp = block_alloc(b, n, sizeof(*r->pausing_qp));
 	r->feed_links = block_alloc(b, n, sizeof(uint32_t));
 	r->retire_links = block_alloc(b, n, sizeof(uint32_t));
 	r->react_links = block_alloc(b, n, sizeof(uint32_t));
@@ -201,6 +202,7 @@ static void requester_reset(struct block *b)
 	const struct nic *nic = b->env;
 
 	tx_sched_reset(&r->tx, r->quantum, r->rate_burst);
+	pace_wheel_init(&r->pausing, r->pausing_qp);
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
 		const struct qp_attr *a = &nic->qp[i];
 		struct req_qp *q = &r->qp[i];
@@ -382,6 +384,8 @@ static uint64_t requester_step(struct block *b)
 		req_pace_step(r);
 	is_idle = r->retire.n == 0;
 	next = min_u64(next, req_send(r));
+	if (r->pausing.n)
+		next = min_u64(next, req_feed_wake(r));
 	if (r->feed.n) /* with those whose messages this step began */
 		next = min_u64(next, req_feed_step(r, r->n_held != n_held));
 	if (r->refetches.n)

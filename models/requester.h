@@ -92,6 +92,7 @@ struct req_qp {
 	uint64_t unsent;      /* bytes of the messages that were not begun */
 	bool is_fed, is_told_fed; /* it needs no more WQEs; qp_sched knows */
 	bool is_sharing;          /* counted in requester.n_sharing */
+	bool is_pausing;          /* in requester.pausing */
 	uint8_t retry_left, rnr_left;
 	uint8_t pass;       /* counts restarts: part of the job tag */
 	uint32_t told_psn, past_psn; /* answers to what was sent before the restart, if any come, are
@@ -186,6 +187,8 @@ struct requester {
 	struct req_qp *qp;
 	struct tx_sched tx;    /* QPs that can send */
 	struct qp_list feed;   /* QPs of which qp_sched is to be told whether they are fed */
+	struct pace_wheel pausing; /* QPs with nothing to send that need no WQE yet: their caps */
+	struct pace_member *pausing_qp;
 	struct qp_list retire; /* QPs whose oldest WQE is finished */
 	struct qp_list react;  /* QPs with a NAK that is not acted on yet */
 	uint32_t *feed_links, *retire_links, *react_links;
@@ -310,6 +313,12 @@ void req_take_job_done(struct requester *r);
 /* A message of 'len' bytes came that is not begun; one was begun, or will never be. */
 void req_feed_add(struct requester *r, uint32_t qpi, uint32_t len);
 void req_feed_remove(struct requester *r, uint32_t qpi, uint32_t len);
+
+/* The same may be so since a QP with a cap sent, or failed. */
+void req_feed_paced(struct requester *r, uint32_t qpi);
+
+/* QPs whose caps let them have WQEs again. Returns when to run again. */
+uint64_t req_feed_wake(struct requester *r);
 
 /* Give back the credit of a WQE of 'qpi'; the port has room. */
 void req_feed_release(struct requester *r, uint32_t qpi);

@@ -5,18 +5,48 @@
  * WQEs in the NIC are few (wqe_fetch.wqe_slots). A QP with a cap or with long messages, fetched as
  * far ahead as its credits go, would hold them for long while others wait for one. So a QP is fed,
  * and qp_sched orders nothing for it, while messages that it has not begun take 'ahead' bytes,
- * divided by the QPs that share the line, or longer than 'ahead_time' at its cap.
+ * divided by the QPs that share the line, or while its cap keeps it busy for 'ahead_time': with what
+ * it has to send, and with the pause behind what it sent last. For the end of such a pause it waits
+ * in a timing wheel, as hardware has a QP scheduled before its WQEs are read.
  */
 #include "models/requester.h"
 
-static bool is_fed(const struct requester *r, uint32_t qpi)
+/* Bytes that the QP has to send. */
+static uint64_t backlog(const struct requester *r, uint32_t qpi)
 {
 	const struct req_qp *q = &r->qp[qpi];
-	uint64_t bps = r->tx.qp[qpi].rate_bps;
+	const struct req_wqe *w = req_wqe(q, q->send);
+	uint64_t rest = 0;
+
+	if (q->send != q->issued && !req_op_of(w)->is_answered)
+		rest = (uint64_t)(w->n_psn - ((q->send_psn - w->first_psn) & PSN_MASK)) *
+		       req_attr(r, qpi)->mtu;
+	return min_u64(q->unsent + rest, MIB); /* 'ahead' is no more */
+}
+
+/* The QP's cap keeps it busy for ahead_time. */
+static bool is_paced(struct requester *r, uint32_t qpi)
+{
+	struct req_qp *q = &r->qp[qpi];
+	const struct tx_sched_qp *t = &r->tx.qp[qpi];
+	uint64_t bytes = backlog(r, qpi), pause = t->due_ps - min_u64(t->due_ps, r->b.now_ps);
+
+	if (q->is_error || pause + ps_of_bytes(bytes, t->rate_bps) <= r->ahead_time)
+		return false;
+	if (!bytes && !q->is_pausing) {
+		q->is_pausing = true;
+		pace_wheel_add(&r->pausing, qpi, t->due_ps - r->ahead_time, r->b.now_ps);
+	}
+	return true;
+}
+
+static bool is_fed(struct requester *r, uint32_t qpi)
+{
+	const struct req_qp *q = &r->qp[qpi];
 
 	if (q->unsent * (r->n_sharing ? r->n_sharing : 1) >= r->ahead)
 		return true;
-	return bps && q->unsent && ps_of_bytes(q->unsent, bps) >= r->ahead_time;
+	return tx_sched_is_capped(&r->tx, qpi) && is_paced(r, qpi);
 }
 
 static void update(struct requester *r, uint32_t qpi)
@@ -30,6 +60,24 @@ static void update(struct requester *r, uint32_t qpi)
 	q->is_fed = is_fed(r, qpi);
 	if (q->is_fed != q->is_told_fed)
 		qp_list_add(&r->feed, qpi);
+}
+
+void req_feed_paced(struct requester *r, uint32_t qpi)
+{
+	update(r, qpi);
+}
+
+uint64_t req_feed_wake(struct requester *r)
+{
+	uint64_t next_ps;
+	uint32_t qpi;
+
+	while (pace_wheel_take(&r->pausing, r->b.now_ps, &qpi)) {
+		r->qp[qpi].is_pausing = false;
+		update(r, qpi);
+	}
+	next_ps = pace_wheel_next_ps(&r->pausing);
+	return next_ps == UINT64_MAX ? CYCLE_NEVER : block_cycle_at(&r->b, next_ps);
 }
 
 void req_feed_add(struct requester *r, uint32_t qpi, uint32_t len)
@@ -55,6 +103,8 @@ static void tell(struct requester *r, uint32_t qpi, uint16_t n_wqe)
 
 void req_feed_release(struct requester *r, uint32_t qpi)
 {
+	if (tx_sched_is_capped(&r->tx, qpi)) /* what was to be sent again may be acknowledged */
+		update(r, qpi);
 	tell(r, qpi, 1);
 }
 

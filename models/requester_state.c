@@ -39,6 +39,7 @@ void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn)
 			      .issued = old.tail,
 			      .tail = old.tail,
 			      .is_told_fed = old.is_told_fed,
+			      .is_pausing = old.is_pausing,
 			      .wait = old.wait,
 			      .wait_ps = old.wait_ps,
 			      .una = psn,
@@ -68,6 +69,8 @@ void req_enter_error(struct requester *r, uint32_t qpi)
 	q->is_rtr = q->is_rnr_wait = false;
 	q->top_psn = q->done_psn = q->asked_psn = q->una;
 	req_timer_stop(r, qpi);
+	if (tx_sched_is_capped(&r->tx, qpi))
+		req_feed_paced(r, qpi);
 }
 
 void req_tell(struct requester *r, uint32_t qpi, enum qp_change kind, uint32_t psn)

@@ -7,7 +7,8 @@
  * decoded, 'width' bytes a cycle. A WQE that is cut off is left for the next order, unless it is
  * the first: then the rest is read. Every WQE goes on in a buffer of its own, which lives until the
  * requester has completed it, so a retransmission reads no WQE again. 'reads' orders are under way
- * at once; they may overtake each other, one QP has only one.
+ * at once; they may overtake each other, one QP has only one. Of a QP with a rate cap an order
+ * brings no WQE behind those that the cap keeps busy for 'prefetch_time'.
  *
  * Receive queues: wqe_fetch_rq.c.
  *
@@ -25,6 +26,10 @@
 #define T struct wqe_fetch
 static const struct field wqe_fetch_fields[] = {
 	PARAM(T, prefetch, 8, 1, 64, "BB", "basic blocks read for one order", "declared"),
+	PARAM_TIME(T, prefetch_time, 4 * PS_PER_US, PS_PER_NS, PS_PER_S,
+		   "messages that one order brings of a QP with a rate cap: what it sends in this "
+		   "time, at least one",
+		   "declared: as requester.ahead_time"),
 	PARAM(T, reads, 16, 1, MAX_READS, "req", "orders under way",
 	      "fitted: 60 M WQEs a second need 16 at 1 us a read and 4 WQEs an order"),
 	PARAM_BOOL(
@@ -98,6 +103,14 @@ static uint32_t free_slot(const struct wqe_fetch *w)
 	return MAX_READS;
 }
 
+/* Basic blocks that are read before any is looked at. */
+static uint32_t first_blocks(const struct wqe_fetch *w, const struct sq_fetch *m)
+{
+	uint32_t n = m->want_bb && m->want_bb < w->prefetch ? m->want_bb : w->prefetch;
+
+	return m->buf != BUF_NONE || m->n_bb < n ? m->n_bb : n;
+}
+
 /* Accept an order: ask for the context. False when that was refused. */
 static bool take_order(struct wqe_fetch *w)
 {
@@ -115,7 +128,8 @@ static bool take_order(struct wqe_fetch *w)
 		.order = *m,
 		.buf = m->buf != BUF_NONE ? m->buf : pool_alloc(w->blocks),
 		.is_used = true,
-		.want = m->buf != BUF_NONE ? m->n_bb : (uint32_t)min_u64(m->n_bb, w->prefetch),
+		.want = first_blocks(w, m),
+		.rate_bps = wqe_fetch_qp(w, m->qpi)->rate_bps,
 		.taken_ps = w->b.now_ps,
 	};
 	w->bf_wqes += m->buf != BUF_NONE;
@@ -233,6 +247,15 @@ static uint32_t next_bbs(const struct wqe_fetch *w, const struct sq_slot *s)
 	return n < left ? n : left;
 }
 
+/* The order has brought what was asked for, or what the QP's cap has use for. */
+static bool is_fulfilled(const struct wqe_fetch *w, const struct sq_slot *s)
+{
+	if (s->done == s->want || s->n_wqe == s->order.max_wqe)
+		return true;
+	return s->rate_bps && s->n_wqe &&
+	       ps_of_bytes(min_u64(s->bytes, MIB), s->rate_bps) >= w->prefetch_time;
+}
+
 /* One WQE of the oldest order whose bytes are there. */
 static uint64_t decode(struct wqe_fetch *w)
 {
@@ -244,7 +267,7 @@ static uint64_t decode(struct wqe_fetch *w)
 	s = &w->slot[w->sq_decode.head];
 	if (w->b.cycle < w->decode_free_cyc)
 		return w->decode_free_cyc;
-	if (s->done == s->want || s->n_wqe == s->order.max_wqe)
+	if (is_fulfilled(w, s))
 		return end_order(w);
 	n = next_bbs(w, s);
 	if (s->done + n > s->want) {

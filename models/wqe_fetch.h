@@ -21,11 +21,12 @@
 /* An order of the scheduler under way. */
 struct sq_slot {
 	struct sq_fetch order;
-	uint32_t buf;         /* where its basic blocks are read to */
-	uint32_t want, asked; /* basic blocks: to be read in all, of these asked for */
-	uint32_t reads;       /* outstanding */
-	uint32_t done;        /* basic blocks decoded */
-	uint32_t bytes;
+	uint32_t buf;                  /* where its basic blocks are read to */
+	uint32_t want, asked;          /* basic blocks: to be read in all, of these asked for */
+	uint32_t reads;                /* outstanding */
+	uint32_t done;                 /* basic blocks decoded */
+	uint32_t bytes;                /* of the messages of these WQEs */
+	uint64_t rate_bps;             /* of the QP; 0 = no cap */
 	uint64_t taken_ps, context_ps; /* when the order came, when the context was there */
 	uint16_t n_wqe;
 	bool is_used;
@@ -63,6 +64,7 @@ struct wqe_fetch {
 	/* parameters */
 	bool exact;
 	uint32_t prefetch, reads, width, wqe_slots, rq_prefetch, rq_low;
+	uint64_t prefetch_time;
 	/* ports */
 	struct chan *fetch, *rq_req, *qpc_rsp, *dma_rsp, *fetched, *wqe, *rq_rsp;
 	struct chan *qpc_req, *dma_req, *srq_cmd, *event;

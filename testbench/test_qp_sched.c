@@ -35,6 +35,7 @@ struct bench {
 	uint32_t delay;
 	unsigned errors;
 	struct rng rng;
+	bool keeps;    /* no WQE is given back */
 	bool is_blind; /* seeded fault: the fetcher forgets to take what it was told */
 };
 
@@ -91,7 +92,7 @@ static void on_fetch(struct tb *t, struct tb_port *p, const void *msg)
 	for (unsigned part = 0; part < 2; part++) {
 		uint16_t n = (uint16_t)(part ? r.n_wqe - r.n_wqe / 2 : r.n_wqe / 2);
 
-		if (n)
+		if (n && !e->keeps)
 			tb_send_at(e->credit, p->b.cycle + 4 + later(e),
 				   &(struct sq_credit){ .qpi = m->qpi, .n_wqe = n });
 	}
@@ -115,8 +116,9 @@ struct credit_tap {
 	struct bench *e;
 };
 
-static void bench_start(struct bench *e, struct credit_tap *tap, const char *const *sets,
-			uint32_t n_qp)
+/* All but the start: attributes of QPs can still be set. */
+static void bench_init(struct bench *e, struct credit_tap *tap, const char *const *sets,
+		       uint32_t n_qp)
 {
 	memset(e, 0, sizeof(*e));
 	e->nic = (struct nic){ .qp = e->qp, .n_qp = n_qp };
@@ -133,6 +135,12 @@ static void bench_start(struct bench *e, struct credit_tap *tap, const char *con
 	e->closed = tb_sink(&e->t, "closed");
 	*tap = (struct credit_tap){ .tap = { .popped = on_credit }, .e = e };
 	chan_attach(e->credit->chan, &tap->tap);
+}
+
+static void bench_start(struct bench *e, struct credit_tap *tap, const char *const *sets,
+			uint32_t n_qp)
+{
+	bench_init(e, tap, sets, n_qp);
 	tb_start(&e->t);
 }
 
@@ -203,9 +211,11 @@ static unsigned low_before_high(const char *strict)
 	struct credit_tap tap;
 	struct bench e;
 
-	bench_start(&e, &tap, (const char *[]){ strict, NULL }, 16);
-	for (uint32_t i = 16; i-- > 0;) {
+	bench_init(&e, &tap, (const char *[]){ strict, NULL }, 16);
+	for (uint32_t i = 0; i < 16; i++)
 		e.qp[i].prio = i < 8 ? 1 : 6;
+	tb_start(&e.t);
+	for (uint32_t i = 16; i-- > 0;) {
 		e.f[i].wqe_bb = 1;
 		e.f[i].to_post = RING_BB;
 		post(&e, i);
@@ -228,6 +238,66 @@ static void qp_sched_strict_priority_goes_first(void)
 {
 	CU_ASSERT_EQUAL(low_before_high("qp_sched.strict=on"), 0);
 	CU_ASSERT(low_before_high("qp_sched.strict=off") > 8 * 4);
+}
+
+/* Fetches until QP 0 has all its WQEs, with a cap on the 63 other QPs, or none. */
+static unsigned fetches_beside_many(uint64_t rate_bps)
+{
+	struct credit_tap tap;
+	struct bench e;
+	unsigned last = 0;
+
+	bench_init(&e, &tap, NULL, MAX_QP);
+	for (uint32_t i = 0; i < MAX_QP; i++) {
+		e.qp[i].rate_bps = i ? rate_bps : 0;
+		e.f[i].wqe_bb = 1;
+	}
+	tb_start(&e.t);
+	start_posting(&e, RING_BB);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(differences(&e, RING_BB), 0);
+	for (uint32_t i = 0; i < e.fetch->n_received; i++)
+		if (((const struct sq_fetch *)tb_got(e.fetch, i))->qpi == 0)
+			last = i;
+	tb_end(&e.t);
+	return last;
+}
+
+static void qp_sched_capped_qps_take_alternate_turns(void)
+{
+	CU_ASSERT(fetches_beside_many(1000000000) < 5 * RING_BB / 8);
+	CU_ASSERT(fetches_beside_many(0) > 200); /* the oracle itself */
+}
+
+/* WQEs held of 63 QPs with a cap that give none back, beside one without. */
+static uint32_t held_of_capped(const char *held_up)
+{
+	struct credit_tap tap;
+	struct bench e;
+	uint32_t held = 0;
+
+	bench_init(&e, &tap, (const char *[]){ held_up, NULL }, MAX_QP);
+	for (uint32_t i = 0; i < MAX_QP; i++) {
+		e.qp[i].rate_bps = i ? 1000000000 : 0;
+		e.f[i].wqe_bb = 1;
+	}
+	e.keeps = true;
+	tb_start(&e.t);
+	start_posting(&e, RING_BB);
+	tb_run(&e.t);
+	CU_ASSERT_EQUAL(e.errors, 0);
+	CU_ASSERT_EQUAL(e.f[0].bb, RING_BB);
+	for (uint32_t i = 1; i < MAX_QP; i++)
+		held += e.f[i].held;
+	tb_end(&e.t);
+	return held;
+}
+
+static void qp_sched_capped_qps_hold_so_many_wqes_in_all(void)
+{
+	CU_ASSERT_EQUAL(held_of_capped("qp_sched.held_up=16"), 16);
+	CU_ASSERT_EQUAL(held_of_capped("qp_sched.held_up=101"), 101);
+	CU_ASSERT_EQUAL(held_of_capped("qp_sched.held_up=200000"), (MAX_QP - 1) * RING_BB);
 }
 
 /* The oracle itself: a fetcher that loses count must be noticed. */
@@ -323,6 +393,8 @@ CU_TestInfo test_qp_sched_tests[] = {
 	{ "any stalls: every block is fetched once",
 	  qp_sched_any_stalls_every_block_is_fetched_once },
 	{ "strict priority goes first", qp_sched_strict_priority_goes_first },
+	{ "capped QPs take alternate turns", qp_sched_capped_qps_take_alternate_turns },
+	{ "capped QPs hold so many WQEs in all", qp_sched_capped_qps_hold_so_many_wqes_in_all },
 	{ "lost count is caught", qp_sched_lost_count_is_caught },
 	{ "fed QP is not fetched", qp_sched_fed_qp_is_not_fetched },
 	{ "stale doorbell is ignored", qp_sched_stale_doorbell_is_ignored },

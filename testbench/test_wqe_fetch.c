@@ -170,7 +170,8 @@ static void write_and_order(struct bench *e, uint32_t qpi, uint64_t at)
 		   &(struct sq_fetch){ .qpi = qpi,
 				       .index = q->fetched,
 				       .n_bb = (uint16_t)(q->posted - q->fetched),
-				       .max_wqe = (uint16_t)(1 + rng_below(&e->rng, e->max_wqe)) });
+				       .max_wqe = (uint16_t)(1 + rng_below(&e->rng, e->max_wqe)),
+				       .want_bb = (uint8_t)rng_below(&e->rng, 7) });
 }
 
 static void on_fetched(struct tb *t, struct tb_port *p, const void *msg)
@@ -456,6 +457,41 @@ static struct wqe decode_alone(const uint8_t *bytes, uint32_t n_bb, uint8_t qp_t
 	return w;
 }
 
+/* WQEs that an order brings of eight SENDs of 1000 B, from a QP with a cap, and the blocks read. */
+static uint32_t bring(uint64_t rate_bps, uint8_t want_bb, uint64_t *bbs)
+{
+	struct bench e;
+	uint32_t n;
+
+	bench_start(&e, NULL, 0);
+	e.qp[0].rate_bps = rate_bps;
+	for (uint32_t i = 0; i < 8; i++) {
+		put_be(e.mem + 64 * i, 4, i << 8 | MLX5_OPCODE_SEND);
+		put_be(e.mem + 64 * i + 4, 4, 2);
+		put_be(e.mem + 64 * i + 16, 4, 1000);
+	}
+	e.is_alone = true;
+	tb_send(e.fetch,
+		&(struct sq_fetch){ .qpi = 0, .n_bb = 8, .max_wqe = 8, .want_bb = want_bb });
+	tb_run(&e.t);
+	n = e.wqe->n_received;
+	*bbs = tb_stat(&e.t, "bbs");
+	bench_end(&e);
+	return n;
+}
+
+static void wqe_fetch_cap_bounds_what_an_order_brings(void)
+{
+	uint64_t bbs;
+
+	CU_ASSERT_EQUAL(bring(0, 0, &bbs), 8);
+	CU_ASSERT_EQUAL(bring(6 * GBPS, 0, &bbs), 3); /* 3000 B in 4 us */
+	CU_ASSERT_EQUAL(bbs, 8);
+	CU_ASSERT_EQUAL(bring(1000, 0, &bbs), 1);
+	CU_ASSERT_EQUAL(bring(6 * GBPS, 2, &bbs), 2);
+	CU_ASSERT_EQUAL(bbs, 2);
+}
+
 static void wqe_fetch_malformed_wqe_is_delivered_as_bad(void)
 {
 	static const struct {
@@ -608,6 +644,7 @@ CU_TestInfo test_wqe_fetch_tests[] = {
 	  wqe_fetch_sixteen_blocks_are_read_on_beyond_prefetch },
 	{ "counters wrap", wqe_fetch_counters_wrap },
 	{ "changed byte is caught", wqe_fetch_changed_byte_is_caught },
+	{ "cap bounds what an order brings", wqe_fetch_cap_bounds_what_an_order_brings },
 	{ "malformed WQE is delivered as bad", wqe_fetch_malformed_wqe_is_delivered_as_bad },
 	{ "datagram segments follow the address vector",
 	  wqe_fetch_datagram_segments_follow_address_vector },
