@@ -57,8 +57,9 @@ struct sched_qp {
 	uint8_t wait;     /* enum sched_wait, since wait_ps */
 	uint8_t tail;     /* segments in the last basic block before 'producer'; 0 = all */
 	uint8_t level;
-	uint16_t ordered; /* WQEs of the fetch under way at most */
-	uint8_t want_bb;  /* with a cap: basic blocks likely to be of use */
+	uint16_t ordered;    /* WQEs of the fetch under way at most */
+	uint16_t ordered_bb; /* basic blocks posted when it was ordered */
+	uint8_t want_bb;     /* with a cap: basic blocks likely to be of use */
 	uint64_t wait_ps;
 };
 
@@ -177,7 +178,7 @@ static void qp_sched_reset(struct block *b)
 	for (uint32_t i = 0; i < nic->n_qp; i++)
 		s->qp[i] = (struct sched_qp){ .credits = s->wqe_per_qp,
 					      .level = level_of(s, i),
-					      .want_bb = 1 };
+					      .want_bb = WANT_BB_MAX };
 	share_room(s);
 	/* a QP is on one at most: they share their links */
 	for (uint32_t i = 0; i < LEVELS; i++)
@@ -341,11 +342,13 @@ static void take_doorbell(struct qp_sched *s)
 }
 
 /*
- * Of a QP with a cap, what the next fetch is to read: as much as this one brought, or more when all
- * that was read was of use.
+ * Of a QP with a cap, what the next fetch is to read: as much as this one found use for, or more when
+ * all that was read was of use.
  */
 static uint8_t next_want(const struct sched_qp *q, uint32_t n_bb)
 {
+	if (n_bb == q->ordered_bb)
+		return q->want_bb; /* all that was posted */
 	return (uint8_t)min_u64(n_bb < q->want_bb ? n_bb : 2 * n_bb, WANT_BB_MAX);
 }
 
@@ -396,6 +399,7 @@ static void order_fetch(struct qp_sched *s, uint32_t qpi)
 	uint16_t n_bb = q->bf != BUF_NONE ? q->bf_bb : (uint16_t)(q->producer - q->index);
 
 	q->ordered = (uint16_t)min_u64(min_u64(q->credits, n_bb), l->room);
+	q->ordered_bb = n_bb;
 	l->room -= q->ordered;
 	sq_fetch_push(s->fetch, &(struct sq_fetch){ .qpi = qpi,
 						    .buf = q->bf,

@@ -112,17 +112,6 @@ uint32_t req_read_part(const struct req_wqe *w, uint32_t at)
 	return (uint32_t)min_u64(w->n_psn - at, REQ_READ_PART - at % REQ_READ_PART);
 }
 
-/* Packets of MTU size that a job of the QP whose turn it is may have. */
-static uint32_t job_packets(const struct requester *r, uint32_t qpi)
-{
-	uint64_t left = tx_sched_left(&r->tx);
-	uint32_t mtu = req_attr(r, qpi)->mtu;
-
-	if (tx_sched_is_capped(&r->tx, qpi))
-		return 1;
-	return left >= (uint64_t)mtu * r->burst ? r->burst : (uint32_t)ceil_div(left, mtu);
-}
-
 /* PSNs that the next job of 'w' takes, its packet 'at' being the first. */
 static uint32_t job_psns(const struct requester *r, uint32_t qpi, const struct req_wqe *w,
 			 uint32_t at)
@@ -133,7 +122,8 @@ static uint32_t job_psns(const struct requester *r, uint32_t qpi, const struct r
 
 	if (req_op_of(w)->is_answered)
 		return req_read_part(w, at);
-	return (uint32_t)min_u64(left, min_u64(room, job_packets(r, qpi)));
+	return (uint32_t)min_u64(
+		left, min_u64(room, tx_sched_packets(&r->tx, req_attr(r, qpi)->mtu, r->burst)));
 }
 
 /*

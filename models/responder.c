@@ -9,8 +9,8 @@
  * for a receive WQE, a translation or an atomic does not hold up the others. An RDMA range is
  * checked once a message through the translation unit, SEND payload by the DMA engine as it is
  * written; an ACK leaves when all it speaks for is in the posted queue, so both faults are NAKed.
- * READs and ATOMICs execute after earlier writes of the QP were posted; responses are handed over
- * in bursts, QPs taking turns, and a repeated READ restarts its response. When every context is
+ * READs and ATOMICs execute after earlier writes of the QP were posted; responses of QPs take turns
+ * by bytes of the line, with priorities and caps, and a repeated READ restarts its response. When every context is
  * taken the receive pipeline stops: no context waits for a packet to arrive.
  * Packets behind a gap are dropped (go-back-N) or wait for those before them (selective repeat).
  * Unreliable services answer nothing and drop what they cannot execute.
@@ -48,8 +48,17 @@ static const struct field responder_fields[] = {
 	      "declared: pipelined; ConnectX-5: about three times those of a WRITE"),
 	PARAM(T, writes, 256, 2, 65536, "entry",
 	      "entries of the commit ring: payload writes under way", "declared"),
-	PARAM(T, burst, 4, 1, 4096, "pkt", "response packets of one QP before the next QP's turn",
+	PARAM(T, burst, 4, 1, 4096, "pkt", "packets of one response before the next QP's turn",
 	      "declared"),
+	PARAM_BYTES(T, quantum, 4096, 256, 1 * MIB,
+		    "bytes of the line that responses of a QP take before the next one's turn",
+		    "declared: as requester.quantum"),
+	PARAM_BOOL(T, strict, 0, "responses of QPs of a higher priority (prio) always go first",
+		   "declared: off, one class of service"),
+	PARAM_BYTES(T, rate_burst, 64 * KIB, 4096, 1 * MIB,
+		    "responses that a QP with a rate cap makes up for when others held it up",
+		    "declared: as requester.rate_burst; mlx5 paces send queues, and a response is "
+		    "sent by the QP too"),
 	PARAM(T, ack_buffers, 64, 1, 4096, "pkt", "acknowledgements between here and the line",
 	      "declared"),
 	PARAM(T, ack_count, 1, 1, 65535, "pkt",
@@ -162,7 +171,7 @@ static void responder_build(struct block *b)
 	r->run_links = block_alloc(b, n, sizeof(uint32_t));
 	r->ack_links = block_alloc(b, n, sizeof(uint32_t));
 	r->delayed_links = block_alloc(b, n, sizeof(uint32_t));
-	r->stream_links = block_alloc(b, n, sizeof(uint32_t));
+	tx_sched_build(&r->tx, b, nic->n_qp);
 	r->rsc_links = block_alloc(b, n, sizeof(uint32_t));
 	r->flush_links = block_alloc(b, n, sizeof(uint32_t));
 	r->error_links = block_alloc(b, n, sizeof(uint32_t));
@@ -199,7 +208,11 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->acks, r->ack_links, nic->n_qp);
 	qp_list_init(&r->naks, r->nak_links, nic->n_qp);
 	qp_list_init(&r->delayed, r->delayed_links, nic->n_qp);
-	qp_list_init(&r->streams, r->stream_links, nic->n_qp);
+	tx_sched_reset(&r->tx, r->quantum, r->rate_burst);
+	for (uint32_t i = 0; i < nic->n_qp; i++) {
+		tx_sched_set_prio(&r->tx, i, r->strict ? nic->qp[i].prio % TX_SCHED_PRIOS : 0);
+		tx_sched_set_rate(&r->tx, i, nic->qp[i].rate_bps);
+	}
 	qp_list_init(&r->want_rsc, r->rsc_links, nic->n_qp);
 	qp_list_init(&r->flush, r->flush_links, nic->n_qp);
 	qp_list_init(&r->errors, r->error_links, nic->n_qp);
@@ -414,7 +427,7 @@ static uint64_t responder_step(struct block *b)
 		next = min_u64(next, rsp_commit(r)); /* behind what makes entries */
 	if (r->errors.n)
 		next = min_u64(next, rsp_report_error(r));
-	if (r->streams.n)
+	if (r->tx.n_ready || r->tx.paced.n)
 		next = min_u64(next, rsp_send_job(r));
 	if (r->want_rsc.n)
 		next = min_u64(next, rsp_ask_rsc(r));

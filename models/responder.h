@@ -17,6 +17,7 @@
 #include "models/packet/psn.h"
 #include "models/qp_list.h"
 #include "models/recovery.h"
+#include "models/tx_sched.h"
 #include "sim/pool.h"
 
 #define RSP_CTX_NONE UINT32_MAX
@@ -174,11 +175,11 @@ struct rsp_commit {
 struct responder {
 	struct block b;
 	/* parameters */
-	uint32_t contexts, checks, writes, burst, ack_buffers, ack_count;
+	uint32_t contexts, checks, writes, burst, quantum, rate_burst, ack_buffers, ack_count;
 	uint32_t units, pkt_cyc, read_cyc, atomic_cyc;
 	uint32_t recovery, sr_window, sr_hold;
 	uint64_t ack_delay, nak_delay;
-	bool credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
+	bool strict, credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
 	bool recv_remote_access, dup_needs_ack_req, inv_ack, rsc_cache, uc_resync;
 	/* ports */
 	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp, *peer_error,
@@ -195,13 +196,13 @@ struct responder {
 	struct qp_list acks;     /* QPs with an ACK or NAK that may go */
 	struct qp_list delayed;  /* QPs whose ACK waits for company */
 	struct qp_list naks;     /* QPs whose sequence NAK waits for nak_delay */
-	struct qp_list streams;  /* QPs with responses to send */
+	struct tx_sched tx;      /* QPs with responses to send */
 	struct qp_list want_rsc; /* QPs whose responder resources are to be looked up */
 	struct qp_list flush;    /* QPs in error with receives to flush */
 	struct qp_list errors;   /* QPs in error that the requester does not know of */
 	struct qp_list closing;  /* QPs that are reset, of which something is here */
 	uint32_t *ahead_links, *rsc_links, *nak_links, *run_links, *ctx_links, *ack_links,
-		*delayed_links, *stream_links, *flush_links, *error_links, *closing_links;
+		*delayed_links, *flush_links, *error_links, *closing_links;
 	struct rsp_commit *ring;
 	uint32_t ring_head, ring_len;
 	struct pool *ack_pool, *grh_pool, *hold_pool;
@@ -476,7 +477,10 @@ void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at)
 /* No response of the QP is sent any more but for what the packetizer has. */
 void rsp_stop_answers(struct rsp_qp *q);
 
-/* Hand over one burst of the responses of the QP whose turn it is. Returns when to run again. */
+/* The QP takes its turns if it has a response that can be sent. After what may let it. */
+void rsp_stream(struct responder *r, uint32_t qpi);
+
+/* Hand over one job of the responses of the QP whose turn it is. Returns when to run again. */
 uint64_t rsp_send_job(struct responder *r);
 
 void rsp_take_job_done(struct responder *r);

@@ -51,6 +51,6 @@ void rsp_take_rsc(struct responder *r)
 		return;
 	r->qp[m->index].rsc_asked--;
 	r->qp[m->index].rsc_granted++;
-	qp_list_add(&r->streams, m->index);
+	rsp_stream(r, m->index);
 	chan_pop(r->rsc_rsp);
 }

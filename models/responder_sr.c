@@ -146,7 +146,7 @@ bool rsp_sr_replay(struct responder *r, struct rsp_qp *q, const struct rsp_ctx *
 	q->again_slot = c->slot;
 	if (r->rsc_cache)
 		rsp_want_rsc(r, c->m.qpi);
-	qp_list_add(&r->streams, c->m.qpi);
+	rsp_stream(r, c->m.qpi);
 	return true;
 }
 

@@ -108,7 +108,7 @@ uint64_t rsp_report_error(struct responder *r)
 static bool is_quiet(const struct responder *r, uint32_t qpi)
 {
 	const struct rsp_qp *q = &r->qp[qpi];
-	const struct qp_list *const lists[] = { &r->acks,     &r->delayed, &r->naks,  &r->streams,
+	const struct qp_list *const lists[] = { &r->acks,     &r->delayed, &r->naks,
 						&r->want_rsc, &r->flush,   &r->errors };
 
 	if (q->ctx_head != RSP_CTX_NONE || q->n_commit || q->jobs_out || q->rsc_asked ||

@@ -5,12 +5,17 @@
  *
  * An acknowledgement must not overtake a response to an earlier request: it waits while responses
  * of its QP are to be sent or with the packetizer. A QP has one acknowledgement pending at most; a
- * later one replaces it. Source: IBTA vol. 1, 9.7.5 (coalescing: 9.7.5.1.2, AETH: 9.7.5.2).
+ * later one replaces it.
+ *
+ * Responses of different QPs take turns as requests do (tx_sched.h): by bytes of the line, so that a
+ * long READ does not hold up short ones, with the priority and the cap of the QP that sends them. Its
+ * requests keep to the same cap on their own. Source: IBTA vol. 1, 9.7.5 (coalescing: 9.7.5.1.2, AETH: 9.7.5.2).
  */
 #include <string.h>
 
 #include "models/packet/aeth.h"
 #include "models/packet/packet.h"
+#include "models/pktizer.h"
 #include "models/responder.h"
 
 #define TAG_SLOT_SHIFT 24u
@@ -195,7 +200,7 @@ void rsp_activate(struct responder *r, uint32_t qpi, uint32_t slot, uint32_t at)
 		q->queue[(q->q_head + q->q_len) % q->n_slot] = (uint8_t)slot;
 		q->q_len++;
 	}
-	qp_list_add(&r->streams, qpi);
+	rsp_stream(r, qpi);
 }
 
 void rsp_stop_answers(struct rsp_qp *q)
@@ -206,9 +211,9 @@ void rsp_stop_answers(struct rsp_qp *q)
 		q->slot[i].is_active = false;
 }
 
-/* The next 'n' packets of a pass over the response of 'slot'. */
-static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, const struct rsp_pass *pass,
-		     uint32_t n)
+/* The next 'n' packets of a pass over the response of 'slot'. Returns the byte times that they take. */
+static uint64_t push_job(struct responder *r, uint32_t qpi, uint32_t slot,
+			 const struct rsp_pass *pass, uint32_t n)
 {
 	struct rsp_qp *q = &r->qp[qpi];
 	struct rsp_slot *s = &q->slot[slot];
@@ -218,9 +223,7 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, const str
 	uint8_t op_class = opcode_info[s->opcode].op_class;
 	bool is_read = op_class == CLASS_READ;
 
-	tx_job_push(r->job,
-		    &(struct tx_job){
-			    .raddr = s->va + off,
+	struct tx_job j = { .raddr = s->va + off,
 			    .swap_add = s->result,
 			    .qpi = qpi,
 			    .rkey = s->rkey,
@@ -235,10 +238,13 @@ static void push_job(struct responder *r, uint32_t qpi, uint32_t slot, const str
 			    .syndrome = rsp_ack_syndrome(r, qpi),
 			    .is_first = pass->at == pass->start,
 			    .is_last = pass->at + n == pass->stop,
-			    .is_retry = s->is_answered || pass->start || pass == &q->again });
+			    .is_retry = s->is_answered || pass->start || pass == &q->again };
+
+	tx_job_push(r->job, &j);
 	s->n_jobs++;
 	s->n_first += !s->is_handed;
 	q->jobs_out++;
+	return pktizer_line_bytes(r->b.env, rsp_attr(r, qpi), &j);
 }
 
 /* What of the QP goes on, or starts: packets that were lost, or the response to its next request. */
@@ -276,29 +282,51 @@ static void end_pass(struct responder *r, uint32_t qpi, struct rsp_slot *s,
 	q->q_len--;
 }
 
-uint64_t rsp_send_job(struct responder *r)
+void rsp_stream(struct responder *r, uint32_t qpi)
+{
+	if (can_stream(r, &r->qp[qpi]))
+		tx_sched_add(&r->tx, qpi, r->b.now_ps);
+}
+
+/* One job of the QP whose turn it is. */
+static uint64_t send_next(struct responder *r)
 {
 	struct rsp_pass *pass;
 	struct rsp_qp *q;
 	uint32_t qpi, slot, n;
+	uint64_t bytes;
 
-	while (r->streams.n && !can_stream(r, &r->qp[r->streams.head]))
-		qp_list_take(&r->streams);
-	if (!r->streams.n)
+	while ((qpi = tx_sched_head(&r->tx)) != TX_SCHED_NONE && !can_stream(r, &r->qp[qpi]))
+		tx_sched_drop(&r->tx);
+	if (qpi == TX_SCHED_NONE)
 		return CYCLE_NEVER;
+	if (tx_sched_is_in_debt(&r->tx)) {
+		tx_sched_pay(&r->tx);
+		return r->b.cycle + 1;
+	}
 	if (!chan_can_push(r->job))
 		return chan_stall(r->job);
-	qpi = qp_list_take(&r->streams);
 	q = &r->qp[qpi];
 	pass = next_pass(q, &slot);
-	n = (uint32_t)min_u64(pass->stop - pass->at, r->burst);
-	push_job(r, qpi, slot, pass, n);
+	n = (uint32_t)min_u64(pass->stop - pass->at,
+			      tx_sched_packets(&r->tx, rsp_attr(r, qpi)->mtu, r->burst));
+	bytes = push_job(r, qpi, slot, pass, n);
 	pass->at += n;
 	if (pass->at == pass->stop)
 		end_pass(r, qpi, &q->slot[slot], pass);
-	if (next_pass(q, &slot))
-		qp_list_add(&r->streams, qpi);
-	return r->streams.n ? r->b.cycle + 1 : CYCLE_NEVER;
+	tx_sched_sent(&r->tx, bytes, can_stream(r, q), r->b.now_ps);
+	return tx_sched_head(&r->tx) != TX_SCHED_NONE ? r->b.cycle + 1 : CYCLE_NEVER;
+}
+
+uint64_t rsp_send_job(struct responder *r)
+{
+	uint64_t next, next_ps;
+
+	while (tx_sched_release(&r->tx, r->b.now_ps) != TX_SCHED_NONE)
+		;
+	next = send_next(r);
+	next_ps = tx_sched_next_ps(&r->tx);
+	return next_ps == UINT64_MAX ? next : min_u64(next, block_cycle_at(&r->b, next_ps));
 }
 
 void rsp_take_job_done(struct responder *r)

@@ -114,6 +114,15 @@ uint64_t tx_sched_left(const struct tx_sched *s)
 	return left > 0 ? (uint64_t)left : 1;
 }
 
+uint32_t tx_sched_packets(const struct tx_sched *s, uint32_t mtu, uint32_t most)
+{
+	uint64_t left = tx_sched_left(s);
+
+	if (tx_sched_is_capped(s, tx_sched_head(s)))
+		return 1;
+	return left >= (uint64_t)mtu * most ? most : (uint32_t)ceil_div(left, mtu);
+}
+
 void tx_sched_drop(struct tx_sched *s)
 {
 	uint32_t qpi = tx_sched_head(s);

@@ -91,6 +91,9 @@ void tx_sched_pay(struct tx_sched *s);
 /* Bytes the head may send before its turn ends, at least 1; the last packet may go beyond. */
 uint64_t tx_sched_left(const struct tx_sched *s);
 
+/* Packets of 'mtu' bytes for the head's next job: of its turn, 'most' at most; one at a time with a cap. */
+uint32_t tx_sched_packets(const struct tx_sched *s, uint32_t mtu, uint32_t most);
+
 /* The head has nothing to send any more, or cannot send. */
 void tx_sched_drop(struct tx_sched *s);
 

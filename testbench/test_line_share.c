@@ -16,8 +16,9 @@
 
 /* One QP, its messages and how many of them wait at a time. */
 struct load {
-	const char *keys; /* of the QP at the sender */
+	const char *keys; /* of the QP that sends the bytes */
 	uint32_t size, repeat, window;
+	uint32_t mtu; /* 0: that of the run */
 };
 
 /* What a QP put on the line, frames with preamble and gap. */
@@ -37,8 +38,9 @@ struct shares {
 };
 
 static const char *losses = ""; /* lines of the trace */
+static bool is_reading;         /* READs, whose bytes h1 sends; WRITEs otherwise */
 
-static const char *trace_of(const struct load *l, uint32_t n, uint32_t mtu, const char *op)
+static const char *trace_of(const struct load *l, uint32_t n, uint32_t mtu)
 {
 	static struct tb_text t;
 
@@ -47,27 +49,28 @@ static const char *trace_of(const struct load *l, uint32_t n, uint32_t mtu, cons
 		   "mr h0 src va=0x10000000 len=1MiB access=lw fill=inc\n"
 		   "mr h1 dst va=0x20000000 len=1MiB access=lw,rw,rr fill=zero\n");
 	for (uint32_t i = 0; i < n; i++)
-		tb_put(&t,
-		       "qp h0 q%u type=RC peer=h1.q%u mtu=%u sq=512 %s\n"
-		       "qp h1 q%u type=RC peer=h0.q%u mtu=%u qpn=%u\n",
-		       i, i, mtu, l[i].keys, i, i, mtu, FIRST_QPN + i);
+		for (uint32_t h = 0; h < 2; h++)
+			tb_put(&t, "qp h%u q%u type=RC peer=h%u.q%u mtu=%u sq=512 qpn=%u %s\n", h,
+			       i, !h, i, l[i].mtu ? l[i].mtu : mtu, FIRST_QPN + i,
+			       h == is_reading ? l[i].keys : "");
 	for (uint32_t i = 0; i < n; i++)
 		if (l[i].repeat)
 			tb_put(&t,
 			       "post h0.q%u id=%u op=%s sge=src:0:%u remote=dst:0 repeat=%u "
 			       "window=%u\n",
-			       i, i + 1, op, l[i].size, l[i].repeat, l[i].window);
+			       i, i + 1, is_reading ? "RDMA_READ" : "RDMA_WRITE", l[i].size,
+			       l[i].repeat, l[i].window);
 	tb_put(&t, "%s", losses);
 	return tb_write("share.trace", t.at, t.n);
 }
 
-/* The QP of a frame of nic0, or MAX_QPS. */
+/* The QP of a frame of the NIC that sends the bytes, or MAX_QPS. */
 static uint32_t qp_of(const struct tb_run_packet *p)
 {
 	const uint8_t *qpn = p->bytes + 42 + 5; /* Ethernet, IPv4, UDP; BTH: destination QP */
 	uint32_t i = ((uint32_t)qpn[0] << 16 | (uint32_t)qpn[1] << 8 | qpn[2]) - FIRST_QPN;
 
-	return p->nic == 0 && p->is_tx && i < MAX_QPS ? i : MAX_QPS;
+	return p->nic == is_reading && p->is_tx && i < MAX_QPS ? i : MAX_QPS;
 }
 
 static uint32_t line_bytes(const struct tb_run *t, const struct tb_run_packet *p)
@@ -132,7 +135,7 @@ static void run(const struct load *l, uint32_t n, uint32_t mtu, const char *cons
 {
 	struct tb_run t;
 
-	tb_run_ok(&t, &(struct tb_run_how){ .trace = trace_of(l, n, mtu, "RDMA_WRITE"),
+	tb_run_ok(&t, &(struct tb_run_how){ .trace = trace_of(l, n, mtu),
 					    .ini = LINK "[workload]\ncores = 2\n",
 					    .sets = sets,
 					    .keep_packets = true,
@@ -220,7 +223,7 @@ static void line_quantum_is_what_a_turn_sends(void)
 #define STRICT \
 	(const char *[]) \
 	{ \
-		"requester.strict=on", "qp_sched.strict=on", NULL \
+		"requester.strict=on", "qp_sched.strict=on", "responder.strict=on", NULL \
 	}
 
 static void line_low_priority_gets_what_is_left(void)
@@ -342,6 +345,77 @@ static void line_capped_qps_hold_no_one_up(void)
 		  700 * PS_PER_US); /* the oracle itself */
 }
 
+/* The same of responses to READs, with packets of different lengths. */
+static void line_responses_get_equal_bytes(void)
+{
+	static const struct load two[] = { { "", 65536, 24, 16, 4096 },
+					   { "", 65536, 24, 16, 256 } };
+	static const struct load three[] = { { "", 524288, 3, 3, 1024 },
+					     { "", 16384, 200, 64, 4096 },
+					     { "", 32768, 100, 64, 512 } };
+	static const struct load capped[] = { { "rate=40Gbps", 65536, 24, 16, 4096 },
+					      { "", 65536, 24, 16, 256 } };
+	struct shares s;
+
+	is_reading = true;
+	run(two, 2, 1024, NULL, &s);
+	CU_ASSERT_EQUAL(unfair(&s, 2, 3), 0);
+	run(three, 3, 1024, NULL, &s);
+	CU_ASSERT_EQUAL(unfair(&s, 3, 3), 0);
+	run(capped, 2, 1024, NULL, &s); /* the oracle itself */
+	CU_ASSERT(unfair(&s, 2, 3) > 0);
+	is_reading = false;
+}
+
+static void line_responses_of_low_priority_wait(void)
+{
+	static const struct load l[] = { { "prio=6", 65536, 30, 16 }, { "prio=1", 65536, 30, 16 } };
+	struct shares s;
+
+	is_reading = true;
+	run(l, 2, 1024, STRICT, &s);
+	CU_ASSERT(s.bytes[1] * 20 <= s.bytes[0]);
+	run(l, 2, 1024, NULL, &s); /* the oracle itself: without, they do not */
+	CU_ASSERT_EQUAL(unfair(&s, 2, 3), 0);
+	is_reading = false;
+}
+
+static void line_caps_hold_for_responses(void)
+{
+	static const struct load l[] = { { "rate=10Gbps", 65536, 20, 16 }, { "", 65536, 200, 16 } };
+	struct shares s;
+
+	is_reading = true;
+	for (uint32_t n = 1; n <= 2; n++) {
+		run(l, n, 1024, NULL, &s);
+		CU_ASSERT(is_about(rate_of(&s.flow[0]), 10 * GBPS));
+	}
+	run(&l[1], 1, 1024, NULL, &s); /* the oracle itself */
+	CU_ASSERT(rate_of(&s.flow[0]) > 80 * GBPS);
+	is_reading = false;
+}
+
+/* Time from one READ of 1 KiB to the next, ps, beside READs of 1 MiB of another QP. */
+static uint64_t time_of_short_reads(const char *const *sets)
+{
+	static const struct load l[] = { { "", 1u << 20, 8, 8 }, { "", 1024, 20, 1 } };
+	struct shares s;
+
+	is_reading = true;
+	run(l, 2, 1024, sets, &s);
+	is_reading = false;
+	CU_ASSERT(s.flow[0].last_ps > s.flow[1].last_ps);
+	return (s.flow[1].last_ps - s.flow[1].first_ps) / (l[1].repeat - 1);
+}
+
+static void line_long_reads_do_not_hold_up_short_ones(void)
+{
+	CU_ASSERT(time_of_short_reads(NULL) < 12 * PS_PER_US);
+	CU_ASSERT(time_of_short_reads((const char *[]){ "responder.quantum=1MiB",
+							"responder.burst=1024", NULL }) >
+		  25 * PS_PER_US); /* the oracle itself */
+}
+
 static char *summary(const char *path, enum step_order order, bool every_cycle)
 {
 	struct tb_run t;
@@ -357,8 +431,8 @@ static char *summary(const char *path, enum step_order order, bool every_cycle)
 	return s;
 }
 
-/* Caps, priorities, a loss, long and short messages. */
-static void line_step_order_and_sleeping_change_nothing(void)
+/* Caps, priorities, losses, long and short messages. */
+static void check_step_order(void)
 {
 	static const struct load l[] = { { "rate=7Gbps prio=5", 3000, 12, 12 },
 					 { "prio=5", 65536, 3, 3 },
@@ -368,8 +442,8 @@ static void line_step_order_and_sleeping_change_nothing(void)
 	const char *path;
 	char *want;
 
-	losses = "wire h0 h1 drop nth=60\n";
-	path = trace_of(l, ARRAY_LEN(l), 1024, "RDMA_WRITE");
+	losses = "wire h0 h1 drop nth=60\nwire h1 h0 drop nth=50\n";
+	path = trace_of(l, ARRAY_LEN(l), 1024);
 	losses = "";
 	want = summary(path, ORDER_FORWARD, false);
 	for (unsigned i = 0; i < 3; i++) {
@@ -381,6 +455,14 @@ static void line_step_order_and_sleeping_change_nothing(void)
 	free(want);
 }
 
+static void line_step_order_and_sleeping_change_nothing(void)
+{
+	check_step_order();
+	is_reading = true;
+	check_step_order();
+	is_reading = false;
+}
+
 CU_TestInfo test_line_share_tests[] = {
 	{ "long and short messages get equal bytes", line_long_and_short_messages_get_equal_bytes },
 	{ "many QPs get equal bytes", line_many_qps_get_equal_bytes },
@@ -390,6 +472,10 @@ CU_TestInfo test_line_share_tests[] = {
 	{ "cap counts what is sent again", line_cap_counts_what_is_sent_again },
 	{ "cap does not run into the ACK timer", line_cap_does_not_run_into_the_ack_timer },
 	{ "capped QPs hold no one up", line_capped_qps_hold_no_one_up },
+	{ "responses get equal bytes", line_responses_get_equal_bytes },
+	{ "responses of low priority wait", line_responses_of_low_priority_wait },
+	{ "caps hold for responses", line_caps_hold_for_responses },
+	{ "long READs do not hold up short ones", line_long_reads_do_not_hold_up_short_ones },
 	{ "step order and sleeping change nothing", line_step_order_and_sleeping_change_nothing },
 	CU_TEST_INFO_NULL
 };
