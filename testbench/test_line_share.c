@@ -18,7 +18,6 @@
 struct load {
 	const char *keys; /* of the QP that sends the bytes */
 	uint32_t size, repeat, window;
-	uint32_t mtu; /* 0: that of the run */
 };
 
 /* What a QP put on the line, frames with preamble and gap. */
@@ -38,6 +37,7 @@ struct shares {
 };
 
 static const char *losses = ""; /* lines of the trace */
+static const uint32_t *mtus;    /* by QP; NULL: that of the run */
 static bool is_reading;         /* READs, whose bytes h1 sends; WRITEs otherwise */
 
 static const char *trace_of(const struct load *l, uint32_t n, uint32_t mtu)
@@ -51,7 +51,7 @@ static const char *trace_of(const struct load *l, uint32_t n, uint32_t mtu)
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t h = 0; h < 2; h++)
 			tb_put(&t, "qp h%u q%u type=RC peer=h%u.q%u mtu=%u sq=512 qpn=%u %s\n", h,
-			       i, !h, i, l[i].mtu ? l[i].mtu : mtu, FIRST_QPN + i,
+			       i, !h, i, mtus ? mtus[i] : mtu, FIRST_QPN + i,
 			       h == is_reading ? l[i].keys : "");
 	for (uint32_t i = 0; i < n; i++)
 		if (l[i].repeat)
@@ -348,22 +348,23 @@ static void line_capped_qps_hold_no_one_up(void)
 /* The same of responses to READs, with packets of different lengths. */
 static void line_responses_get_equal_bytes(void)
 {
-	static const struct load two[] = { { "", 65536, 24, 16, 4096 },
-					   { "", 65536, 24, 16, 256 } };
-	static const struct load three[] = { { "", 524288, 3, 3, 1024 },
-					     { "", 16384, 200, 64, 4096 },
-					     { "", 32768, 100, 64, 512 } };
-	static const struct load capped[] = { { "rate=40Gbps", 65536, 24, 16, 4096 },
-					      { "", 65536, 24, 16, 256 } };
+	static const struct load two[] = { { "", 65536, 24, 16 }, { "", 65536, 24, 16 } };
+	static const struct load three[] = { { "", 524288, 3, 3 },
+					     { "", 16384, 200, 64 },
+					     { "", 32768, 100, 64 } };
+	static const struct load capped[] = { { "rate=40Gbps", 65536, 24, 16 },
+					      { "", 65536, 24, 16 } };
 	struct shares s;
 
 	is_reading = true;
-	run(two, 2, 1024, NULL, &s);
+	mtus = (const uint32_t[]){ 4096, 256, 1024 };
+	run(two, 2, 0, NULL, &s);
 	CU_ASSERT_EQUAL(unfair(&s, 2, 3), 0);
-	run(three, 3, 1024, NULL, &s);
+	run(three, 3, 0, NULL, &s);
 	CU_ASSERT_EQUAL(unfair(&s, 3, 3), 0);
-	run(capped, 2, 1024, NULL, &s); /* the oracle itself */
+	run(capped, 2, 0, NULL, &s); /* the oracle itself */
 	CU_ASSERT(unfair(&s, 2, 3) > 0);
+	mtus = NULL;
 	is_reading = false;
 }
 
