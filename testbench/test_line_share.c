@@ -399,7 +399,7 @@ static void line_caps_hold_for_responses(void)
 /* Time from one READ of 1 KiB to the next, ps, beside READs of 1 MiB of another QP. */
 static uint64_t time_of_short_reads(const char *const *sets)
 {
-	static const struct load l[] = { { "", 1u << 20, 8, 8 }, { "", 1024, 20, 1 } };
+	static const struct load l[] = { { "", 1u << 20, 8, 8 }, { "", 1024, 5, 1 } };
 	struct shares s;
 
 	is_reading = true;
