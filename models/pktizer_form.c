@@ -188,6 +188,12 @@ static void end_packet(struct pktizer *z, struct engine *e)
 	pktizer_count_whole(z, e);
 }
 
+/* No packet can begin before one leaves: emit() goes first in a step, and makes room. */
+static bool is_full(const struct pktizer *z, const struct engine *e)
+{
+	return e->n == z->inflight || e->bytes >= z->inflight_b;
+}
+
 uint64_t pktizer_form(struct pktizer *z, struct engine *e, struct chan *jobs, bool *may_read)
 {
 	uint64_t now = z->b.cycle;
@@ -197,8 +203,8 @@ uint64_t pktizer_form(struct pktizer *z, struct engine *e, struct chan *jobs, bo
 	if (!e->is_forming) {
 		if (now < e->free_cyc)
 			return e->free_cyc;
-		if (e->n == z->inflight || e->bytes >= z->inflight_b)
-			return CYCLE_NEVER; /* emit() goes first and makes room */
+		if (is_full(z, e))
+			return CYCLE_NEVER;
 		if (!pool_can_alloc(e->pool))
 			return pool_stall(e->pool);
 		begin_packet(z, e);
@@ -216,5 +222,5 @@ uint64_t pktizer_form(struct pktizer *z, struct engine *e, struct chan *jobs, bo
 	if (now + 1 < e->free_cyc)
 		return e->free_cyc - 1;
 	end_packet(z, e);
-	return max_u64(e->free_cyc, now + 1);
+	return e->has_job && is_full(z, e) ? CYCLE_NEVER : max_u64(e->free_cyc, now + 1);
 }
