@@ -120,21 +120,22 @@ enum sim_end sim_run(struct sim *s)
 {
 	uint64_t report_at = s->progress ? s->steps + PROGRESS_STEPS : UINT64_MAX;
 	enum sim_end end = SIM_END_RUNNING;
+	bool every_cycle = s->every_cycle;
 
 	SIM_CHECK(s->n_domains > 0, NULL);
 	s->runs_ahead = !s->observer && !s->every_cycle && !block_events_on;
 	for (uint32_t i = 0; i < s->n_domains; i++)
 		domain_reserve(s->domains[i], s->n_blocks);
 	while (end == SIM_END_RUNNING) {
-		struct domain *d = s->every_cycle ? earliest_tick(s) : earliest(s);
-		uint64_t at = s->every_cycle ? d->tick_ps : d->next_ps;
+		struct domain *d = every_cycle ? earliest_tick(s) : earliest(s);
+		uint64_t at = every_cycle ? d->tick_ps : d->next_ps;
 
 		if (at > s->now_ps)
-			end = next_time(s, s->every_cycle ? sim_next_ps(s) : at);
+			end = next_time(s, every_cycle ? sim_next_ps(s) : at);
 		if (end != SIM_END_RUNNING)
 			break;
 		s->now_ps = at;
-		if (s->every_cycle)
+		if (every_cycle)
 			domain_run_tick(d);
 		else
 			domain_run_edge(d);

@@ -157,7 +157,7 @@ static __attribute__((noinline)) void next_is(struct domain *d, uint64_t cyc)
 	d->next_ps = cyc == CYCLE_NEVER ? TIME_NEVER : domain_edge(d, cyc);
 }
 
-static __attribute__((noinline)) void move_wake(struct domain *d, struct block *b, uint64_t cyc)
+static __attribute__((noinline)) void wake_other(struct domain *d, struct block *b, uint64_t cyc)
 {
 	if (b->wake_cyc != CYCLE_NEVER)
 		wheel_unlink(d, b);
@@ -170,24 +170,31 @@ static __attribute__((noinline)) void move_wake(struct domain *d, struct block *
 		next_is(d, cyc);
 }
 
-void block_wake(struct block *b, uint64_t cyc)
+static inline void wake(struct domain *d, struct block *b, uint64_t cyc)
 {
-	struct domain *d = b->dom;
-
 	if (b->wake_cyc <= cyc)
 		return;
-	/* a block that sleeps wakes at the next cycle, or on this page, most of the time */
-	if (b->wake_cyc != CYCLE_NEVER || (cyc != d->soon_cyc && cyc >> WHEEL_BITS != d->page)) {
-		move_wake(d, b, cyc);
+	/* most of the time a block sleeps, and wakes at the next cycle or on this page */
+	if (b->wake_cyc != CYCLE_NEVER) {
+		wake_other(d, b, cyc);
+		return;
+	}
+	if (cyc == d->soon_cyc)
+		d->soon[d->n_soon++] = b;
+	else if (cyc >> WHEEL_BITS == d->page)
+		slot_append(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1), b);
+	else {
+		wake_other(d, b, cyc);
 		return;
 	}
 	b->wake_cyc = cyc;
-	if (cyc == d->soon_cyc)
-		d->soon[d->n_soon++] = b;
-	else
-		slot_append(d->near, d->near_used, cyc & (WHEEL_SLOTS - 1), b);
 	if (cyc < d->next_cyc)
 		next_is(d, cyc);
+}
+
+void block_wake(struct block *b, uint64_t cyc)
+{
+	wake(b->dom, b, cyc);
 }
 
 /* First set bit at or after 'from' of a map of n bits, or n. */
@@ -227,16 +234,21 @@ static uint64_t far_next(const struct domain *d)
 	return first;
 }
 
-static void find_next(struct domain *d, uint64_t after)
+static __attribute__((noinline)) void find_later(struct domain *d, uint64_t after)
 {
-	uint32_t s;
+	uint32_t s = bit_next(d->near_used, WHEEL_SLOTS, (uint32_t)(after & (WHEEL_SLOTS - 1)) + 1);
 
-	if (d->n_soon) {
-		next_is(d, d->soon_cyc);
+	next_is(d, s < WHEEL_SLOTS ? (d->page << WHEEL_BITS) + s : far_next(d));
+}
+
+static inline void find_next(struct domain *d, uint64_t after)
+{
+	if (!d->n_soon) {
+		find_later(d, after);
 		return;
 	}
-	s = bit_next(d->near_used, WHEEL_SLOTS, (uint32_t)(after & (WHEEL_SLOTS - 1)) + 1);
-	next_is(d, s < WHEEL_SLOTS ? (d->page << WHEEL_BITS) + s : far_next(d));
+	d->next_cyc = d->soon_cyc;
+	d->next_ps = domain_edge(d, d->soon_cyc);
 }
 
 /* Make 'page' the current one: its blocks move to the near wheel, those in reach to the far wheel. */
@@ -271,7 +283,7 @@ static uint64_t inputs_next(const struct block *b)
 	return first;
 }
 
-static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
+static inline void step_block(struct sim *s, struct domain *d, struct block *b, uint64_t cyc)
 {
 	uint64_t at;
 
@@ -287,7 +299,7 @@ static inline void step_block(struct sim *s, struct block *b, uint64_t cyc)
 		s->observer->stepped(s->observer, b);
 	if (at != CYCLE_NEVER) {
 		SIM_CHECK(at > cyc, b);
-		block_wake(b, at);
+		wake(d, b, at);
 	}
 }
 
@@ -343,12 +355,12 @@ void domain_run_edge(struct domain *d)
 
 	if (cyc >> WHEEL_BITS != d->page)
 		turn_page(d, cyc >> WHEEL_BITS);
-	first = slot_take(d->near, d->near_used, slot);
+	first = d->near[slot] ? slot_take(d->near, d->near_used, slot) : NULL;
 	for (struct block *b = first; b; b = b->next == first ? NULL : b->next)
 		run[n++] = b;
 	begin_edge(d, run, n, cyc);
 	for (struct block **end = run + n; run < end; run++)
-		step_block(s, *run, cyc);
+		step_block(s, d, *run, cyc);
 	find_next(d, cyc);
 }
 
@@ -374,7 +386,7 @@ static void step_early(struct domain *d, struct block *b, uint64_t cyc)
 
 	if (b->wake_cyc != cyc && b->wake_cyc != CYCLE_NEVER)
 		cancel_wake(d, b);
-	step_block(d->sim, b, cyc);
+	step_block(d->sim, d, b, cyc);
 	if (is_woken)
 		block_wake(b, cyc + 1);
 }
