@@ -17,6 +17,10 @@
 #define TAG_SQ 0x00000000u
 #define TAG_RQ 0x40000000u
 #define TAG_DBR 0x80000000u
+#define TAG_PART_SHIFT 28 /* TAG_RQ: which of the queue's reads, above the queue */
+#define TAG_PART 0x30000000u
+
+#define RQ_READS 4u /* of one receive queue outstanding */
 
 /* An order of the scheduler under way. */
 struct sq_slot {
@@ -30,6 +34,12 @@ struct sq_slot {
 	uint64_t taken_ps, context_ps; /* when the order came, when the context was there */
 	uint16_t n_wqe;
 	bool is_used;
+};
+
+/* A read of receive WQEs: outstanding, or done before one that was asked for earlier. */
+struct rq_part {
+	uint16_t n; /* WQEs */
+	bool is_done;
 };
 
 /*
@@ -53,6 +63,8 @@ struct rq_qp {
 	uint16_t producer;                 /* posted, as far as known */
 	uint16_t n_waiting;                /* questions of the responder */
 	uint16_t first, n_held, n_reading; /* places of the line */
+	struct rq_part part[RQ_READS];     /* a ring: what n_reading is made of, oldest first */
+	uint8_t part_head, n_parts;
 	bool is_reading_dbr, wants_dbr;
 	bool is_closing;   /* its QP is reset: it starts anew when nothing is read */
 	bool is_dbr_fresh; /* the last reading began after the oldest question */

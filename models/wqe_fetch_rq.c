@@ -4,9 +4,10 @@
  *
  * Every QP has a line of 'rq_prefetch' receive WQEs in the NIC. When the responder asks and the
  * line is empty, the doorbell record is read (receive WQEs are announced by it alone), then WQEs up
- * to the counter found. The line is filled again when half of it is used; the doorbell record is
- * read in passing when fewer than 'rq_low' posted WQEs are known, so that the credits in
- * acknowledgements stay fresh. "None posted" is answered only by a reading that began after the
+ * to the counter found. Each half of the line that is used is filled again at once, also while the
+ * other half is on its way: a queue takes up to rq_prefetch WQEs a round trip. The doorbell record
+ * is read in passing when fewer than 'rq_low' posted WQEs are known, before the line runs out of
+ * them, and so that the credits in acknowledgements stay fresh. "None posted" is answered only by a reading that began after the
  * question. Answers keep their order per QP only. A line, a doorbell record and two answers are
  * there for each QP, so no QP can take another's place and block it.
  *
@@ -27,6 +28,7 @@ void wqe_fetch_rq_build(struct wqe_fetch *w)
 	uint32_t n;
 
 	w->n_rq = nic->n_qp + nic->n_srq;
+	SIM_CHECK(w->n_rq < 1u << TAG_PART_SHIFT, b);
 	n = w->n_rq ? w->n_rq : 1;
 	w->rq_stride = WQE_SEG;
 	for (uint32_t i = 0; i < nic->n_qp; i++)
@@ -82,8 +84,10 @@ void wqe_fetch_rq_reset(struct wqe_fetch *w)
 
 static bool wants_wqes(const struct wqe_fetch *w, const struct rq_qp *q)
 {
-	return q->producer != q->read && !q->n_reading && q->n_held <= w->rq_prefetch / 2 &&
-	       !q->is_closing;
+	uint32_t n_reads = q->is_shared ? 1 : RQ_READS; /* links: the next begins where this one ends */
+
+	return q->producer != q->read && q->n_parts < n_reads &&
+	       q->n_held + q->n_reading <= w->rq_prefetch / 2 && !q->is_closing;
 }
 
 /* Put a queue on the lists that its state calls for. */
@@ -163,8 +167,10 @@ static void read_dbr(struct wqe_fetch *w, uint32_t rqi, struct rq_qp *q)
 static void read_rq_wqes(struct wqe_fetch *w, uint32_t rqi, struct rq_qp *q)
 {
 	uint32_t at = q->is_shared ? q->next_wqe : q->read & (q->n_wqe - 1);
-	uint32_t place = (uint32_t)(q->first + q->n_held) % w->rq_prefetch;
-	uint64_t n = min_u64((uint16_t)(q->producer - q->read), w->rq_prefetch - q->n_held);
+	uint32_t used = (uint32_t)q->n_held + q->n_reading;
+	uint32_t place = (q->first + used) % w->rq_prefetch;
+	uint32_t part = (q->part_head + q->n_parts++) % RQ_READS;
+	uint64_t n = min_u64((uint16_t)(q->producer - q->read), w->rq_prefetch - used);
 
 	n = min_u64(n, min_u64(q->n_wqe - at, w->rq_prefetch - place));
 	dma_req_push(w->dma_req, &(struct dma_req){ .addr = q->pa + (uint64_t)at * q->stride,
@@ -172,11 +178,12 @@ static void read_rq_wqes(struct wqe_fetch *w, uint32_t rqi, struct rq_qp *q)
 						    .len = (uint32_t)n * q->stride,
 						    .buf = q->line,
 						    .off = place * q->stride,
-						    .tag = TAG_RQ | rqi,
+						    .tag = TAG_RQ | part << TAG_PART_SHIFT | rqi,
 						    .pd = q->pd,
 						    .cls = DMA_RQ_WQE,
 						    .op = OP_NONE });
-	q->n_reading = (uint16_t)n;
+	q->part[part] = (struct rq_part){ .n = (uint16_t)n };
+	q->n_reading = (uint16_t)(q->n_reading + n);
 	q->read = (uint16_t)(q->read + n);
 	w->rq_reads++;
 }
@@ -320,7 +327,7 @@ static void dbr_read(struct wqe_fetch *w, uint32_t rqi)
 	rq_consider(w, rqi);
 }
 
-/* What was read of an SRQ: keep as many as the links visit one after the other. */
+/* What was read of an SRQ, at once: keep as many as the links visit one after the other. */
 static void follow_links(struct wqe_fetch *w, struct rq_qp *q)
 {
 	uint32_t place = (uint32_t)(q->first + q->n_held) % w->rq_prefetch, n = 0;
@@ -331,12 +338,12 @@ static void follow_links(struct wqe_fetch *w, struct rq_qp *q)
 		q->next_wqe = link_of(q, line_at(w, q, place + n++));
 	} while (n < q->n_reading && q->next_wqe == at + 1);
 	q->read = (uint16_t)(q->read - (q->n_reading - n));
-	q->n_reading = (uint16_t)n;
+	q->n_reading = q->part[q->part_head].n = (uint16_t)n;
 }
 
 void wqe_fetch_rq_done(struct wqe_fetch *w, uint32_t tag)
 {
-	uint32_t rqi = tag & ~TAG_KIND;
+	uint32_t rqi = tag & ~(TAG_KIND | TAG_PART);
 	struct rq_qp *q = &w->rq[rqi];
 
 	if ((tag & TAG_KIND) == TAG_DBR) {
@@ -345,7 +352,14 @@ void wqe_fetch_rq_done(struct wqe_fetch *w, uint32_t tag)
 	}
 	if (q->is_shared)
 		follow_links(w, q);
-	q->n_held = (uint16_t)(q->n_held + q->n_reading);
-	q->n_reading = 0;
+	q->part[(tag & TAG_PART) >> TAG_PART_SHIFT].is_done = true;
+	while (q->n_parts && q->part[q->part_head].is_done) {
+		uint16_t n = q->part[q->part_head].n;
+
+		q->n_held = (uint16_t)(q->n_held + n);
+		q->n_reading = (uint16_t)(q->n_reading - n);
+		q->part_head = (q->part_head + 1) % RQ_READS;
+		q->n_parts--;
+	}
 	rq_consider(w, rqi);
 }
