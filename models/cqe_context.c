@@ -7,7 +7,8 @@
  * for its CQ's context; answers come in the order of the requests, and look-ups of many completions
  * overlap. Then it is written in its turn. One whose CQ seems full waits until the doorbell record
  * is read, and so do those of the same CQ that come behind it, in a list of that CQ; those of other
- * CQs go past. When the record has come, the list is dealt with before what came later.
+ * CQs go past. When the record has come, the list is dealt with before what came later. A reading that
+ * began ahead of need may be older than the first that waits: if the CQ is full even so, it is read again.
  */
 #include "models/cqe_writer.h"
 
@@ -16,6 +17,7 @@ void cqe_context_build(struct cqe_writer *w)
 	w->waiting = block_alloc(&w->b, w->ahead, sizeof(*w->waiting));
 	w->waiting_links = block_alloc(&w->b, w->ahead, sizeof(uint32_t));
 	w->retry_links = block_alloc(&w->b, cqe_nic(w)->n_cq, sizeof(uint32_t));
+	w->refresh_links = block_alloc(&w->b, cqe_nic(w)->n_cq, sizeof(uint32_t));
 }
 
 void cqe_context_reset(struct cqe_writer *w)
@@ -28,6 +30,7 @@ void cqe_context_reset(struct cqe_writer *w)
 	for (uint32_t i = 0; i < w->ahead; i++)
 		qp_list_add(&w->free, i);
 	qp_list_init(&w->retry, w->retry_links, cqe_nic(w)->n_cq);
+	qp_list_init(&w->refresh, w->refresh_links, cqe_nic(w)->n_cq);
 	for (uint32_t i = 0; i < cqe_nic(w)->n_cq; i++) {
 		qp_list_init(&w->cq[i].blocked, links, 0);
 		w->cq[i].dbr_buf = BUF_NONE;

@@ -4,11 +4,11 @@
  *
  * Modelled: 64 B CQEs in the mlx5 shape (rdma-core mlx5dv.h, mlx5_cqe64 and mlx5_err_cqe;
  * big-endian), the owner bit, and overflow: the consumer index is known as of the last read of the
- * CQ's doorbell record, which is read again when the ring seems full; the completions of that CQ wait
- * for the read, those of others go on. A CQE that finds the ring full even so is lost and counted, and
- * its QP goes to Error. What completions wait for, and the turns of requester and responder:
- * cqe_context.c. Compressed completions:
- * cqe_compress.c. Events: cqe_event.c. One write a cycle.
+ * CQ's doorbell record. It is read again ahead of need, behind each quarter of the ring, when half the
+ * ring seems full: nothing waits for that. Only when the ring seems full do the completions of that CQ
+ * wait for a read, those of others go on. A CQE that finds the ring full even so is lost and counted,
+ * and its QP goes to Error. What completions wait for, and the turns of requester and responder:
+ * cqe_context.c. Compressed completions: cqe_compress.c. Events: cqe_event.c. One write a cycle.
  */
 #include "models/cqe_writer.h"
 #include "models/trace/trace.h"
@@ -52,7 +52,9 @@ static const struct field cqe_writer_fields[] = {
 	STAT(T, blocks, "blk", "compressed blocks"),
 	STAT(T, minis, "CQE", "completions in them"),
 	STAT(T, errors, "CQE", "completions with an error"),
-	STAT(T, dbr_reads, "req", "doorbell records read because a CQ seemed full"),
+	STAT(T, dbr_reads, "req",
+	     "doorbell records read, ahead of need or because a CQ seemed full"),
+	STAT(T, dbr_waits, "req", "those of them that completions waited for: the CQ seemed full"),
 	STAT(T, overflows, "CQE", "completions lost: the CQ was full"),
 	STAT(T, arms, "db", "doorbells of CQs"),
 	STAT(T, events, "EQE", "completion events"),
@@ -118,12 +120,14 @@ void cqe_write(struct cqe_writer *w, const struct cqe_req *r, uint64_t cyc)
 	cqe_event_completed(w, r->cqi, r->solicited || is_error(r));
 }
 
-/* Read the doorbell record of CQ 'cqi' anew. */
-static void read_dbr(struct cqe_writer *w, uint32_t cqi)
+/* Read the doorbell record of CQ 'cqi' anew: for its first completion that waits, or ahead of need. */
+static void read_dbr(struct cqe_writer *w, uint32_t cqi, bool is_waited_for)
 {
 	struct cq_state *q = &w->cq[cqi];
 
 	q->dbr_buf = pool_alloc(w->pool);
+	q->is_dbr_fresh = is_waited_for;
+	w->dbr_waits += is_waited_for;
 	w->n_asked++;
 	w->dbr_reads++;
 	dma_req_push(w->dma_req, &(struct dma_req){ .addr = cqe_nic(w)->cq[cqi].dbr_pa,
@@ -144,9 +148,9 @@ static void take_dbr(struct cqe_writer *w, uint32_t cqi)
 	q->ci = q->pi - ((q->pi - ci) & CI_MASK);
 	buf_unref(&w->b, q->dbr_buf);
 	q->dbr_buf = BUF_NONE;
-	q->is_dbr_fresh = true;
 	w->n_asked--;
-	cqe_context_unblock(w, cqi);
+	if (q->blocked.n)
+		cqe_context_unblock(w, cqi);
 }
 
 static void take_dma_rsp(struct cqe_writer *w)
@@ -163,8 +167,8 @@ static void take_dma_rsp(struct cqe_writer *w)
 /* What the step can go on with in the next cycle. */
 static bool has_more(const struct cqe_writer *w)
 {
-	return cqe_event_is_due(w) || w->moderated.n || w->n_open || cqe_context_has_more(w) ||
-	       cqe_context_has_ready(w);
+	return cqe_event_is_due(w) || w->moderated.n || w->n_open || w->refresh.n ||
+	       cqe_context_has_more(w) || cqe_context_has_ready(w);
 }
 
 /* Events go first: they speak of CQEs that are written. */
@@ -189,13 +193,44 @@ static uint64_t write_block(struct cqe_writer *w)
 	return has_more(w) ? w->b.cycle + 1 : CYCLE_NEVER;
 }
 
-/* The CQ has no entry left for another completion, as far as is known. */
-static bool is_full(const struct cqe_writer *w, uint32_t cqi)
+/* Entries of a CQ that its completions take, as far as is known. */
+static uint32_t n_taken(const struct cqe_writer *w, uint32_t cqi)
 {
 	const struct cq_state *q = &w->cq[cqi];
-	uint32_t n = w->compress ? cqe_compress_pending(w, cqi) : 0;
 
-	return q->pi + n - q->ci >= cqe_nic(w)->cq[cqi].depth;
+	return q->pi - q->ci + (w->compress ? cqe_compress_pending(w, cqi) : 0);
+}
+
+/* It has none left for another completion. */
+static bool is_full(const struct cqe_writer *w, uint32_t cqi)
+{
+	return n_taken(w, cqi) >= cqe_nic(w)->cq[cqi].depth;
+}
+
+/* Behind a quarter of the ring and with half of it taken, its doorbell record is to be read ahead of need. */
+static void consider_refresh(struct cqe_writer *w, uint32_t cqi)
+{
+	const struct cq_attr *cq = &cqe_nic(w)->cq[cqi];
+	uint32_t quarter = cq->depth < 4 ? 1 : cq->depth / 4, n = n_taken(w, cqi);
+
+	if (n >= cq->depth / 2 && (w->cq[cqi].ci + n) % quarter == 0)
+		qp_list_add(&w->refresh, cqi);
+}
+
+/* One such record; not where as many are being read as can be. */
+static uint64_t refresh(struct cqe_writer *w)
+{
+	uint32_t cqi = w->refresh.head;
+
+	if (w->n_asked < w->records && w->cq[cqi].dbr_buf == BUF_NONE) {
+		if (!chan_can_push(w->dma_req))
+			return chan_stall(w->dma_req);
+		if (!pool_can_alloc(w->pool))
+			return pool_stall(w->pool);
+		read_dbr(w, cqi, false);
+	}
+	qp_list_take(&w->refresh);
+	return has_more(w) ? w->b.cycle + 1 : CYCLE_NEVER;
 }
 
 /* A CQE that has room: written, or in a session. Returns false when it cannot go now; *next says when. */
@@ -227,6 +262,10 @@ static bool take_cqe(struct cqe_writer *w, const struct cqe_req *r, uint64_t *ne
  */
 static bool ask_for_room(struct cqe_writer *w, uint32_t cqi)
 {
+	if (w->cq[cqi].dbr_buf != BUF_NONE) { /* it is on its way */
+		cqe_context_block(w);
+		return true;
+	}
 	if (w->n_asked == w->records) /* the next that comes wakes the block */
 		return false;
 	if (!chan_can_push(w->dma_req)) {
@@ -237,7 +276,7 @@ static bool ask_for_room(struct cqe_writer *w, uint32_t cqi)
 		pool_stall(w->pool);
 		return false;
 	}
-	read_dbr(w, cqi);
+	read_dbr(w, cqi, true);
 	cqe_context_block(w);
 	return true;
 }
@@ -287,6 +326,7 @@ static bool deal_with(struct cqe_writer *w, const struct cqe_req *r, uint64_t *n
 		return ask_for_room(w, r->cqi);
 	if (r->is_end ? !tell_end(w, r) : is_lost ? !lose_cqe(w, r) : !take_cqe(w, r, next))
 		return false;
+	consider_refresh(w, r->cqi);
 	cqe_context_drop(w);
 	return true;
 }
@@ -326,6 +366,8 @@ static uint64_t cqe_writer_step(struct block *b)
 			return min_u64(next, write_block(w));
 		next = min_u64(next, due);
 	}
+	if (w->refresh.n)
+		return min_u64(next, refresh(w));
 	return complete(w, next);
 }
 

@@ -29,7 +29,7 @@ struct cq_state {
 	uint64_t lost;          /* CQEs that found no room */
 	struct qp_list blocked; /* completions that wait for its doorbell record */
 	uint32_t dbr_buf;       /* it is being read into; BUF_NONE = it is not */
-	bool is_dbr_fresh;      /* it was read for the first of these */
+	bool is_dbr_fresh;      /* its last reading began for the first of these */
 };
 
 /* Completions that wait to be written as one block. */
@@ -59,7 +59,8 @@ struct cqe_writer {
 	struct qp_list free, asked, ready; /* wait for their CQ's context; do not */
 	struct qp_list
 		retry; /* CQs whose doorbell record came, with completions that are blocked */
-	uint32_t *waiting_links, *retry_links;
+	struct qp_list refresh; /* CQs whose doorbell record is to be read ahead of need */
+	uint32_t *waiting_links, *retry_links, *refresh_links;
 	uint32_t n_asked; /* doorbell records being read */
 	bool turn_rsp;    /* the responder goes first when both have something */
 	/* compression */
@@ -75,7 +76,7 @@ struct cqe_writer {
 	uint32_t eq_pi; /* EQEs written */
 	bool owes_irq;  /* the last one's interrupt is to be written */
 	/* statistics */
-	uint64_t cqes, cqe_b, blocks, minis, errors, dbr_reads, overflows, arms, events,
+	uint64_t cqes, cqe_b, blocks, minis, errors, dbr_reads, dbr_waits, overflows, arms, events,
 		async_events;
 };
 

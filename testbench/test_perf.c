@@ -200,6 +200,28 @@ static void latency_grows_with_the_cable(void)
 	}
 }
 
+/*
+ * A latency test has a CQ for one request, which is one of two entries: no completion waits until its
+ * doorbell record is read.
+ */
+static void latency_does_not_hang_on_the_cq(void)
+{
+	static const char *const tests[] = { "perf read_lat -n 100", "perf atomic_lat -n 100",
+					     "perf write_lat -n 100", "perf send_lat -n 100" };
+
+	for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
+		struct perf_stat stats[] = { { "nic0.cqe_writer", "dbr_reads", 0 },
+					     { "nic0.cqe_writer", "dbr_waits", 0 } };
+		struct perf_spec s;
+		struct perf_result r;
+
+		measure(tests[i], &s, &r, stats, 2);
+		CU_ASSERT(stats[0].value > 50);
+		CU_ASSERT_EQUAL(stats[1].value, 0);
+		perf_result_release(&r);
+	}
+}
+
 /* Middle packets of 4096 B in 4178 B of line: 98.0 of 100 Gb/s; both ways twice that. */
 static void bandwidth_of_large_messages_is_the_lines(void)
 {
@@ -434,6 +456,7 @@ CU_TestInfo test_perf_tests[] = {
 	{ "latency_of_recorded_posts_is_perftests", latency_of_recorded_posts_is_perftests },
 	{ "peak_is_the_best_span", peak_is_the_best_span },
 	{ "latency_grows_with_the_cable", latency_grows_with_the_cable },
+	{ "latency_does_not_hang_on_the_cq", latency_does_not_hang_on_the_cq },
 	{ "bandwidth_of_large_messages_is_the_lines", bandwidth_of_large_messages_is_the_lines },
 	{ "cq_mod_and_post_list_save_completions_and_doorbells",
 	  cq_mod_and_post_list_save_completions_and_doorbells },

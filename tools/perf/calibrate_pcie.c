@@ -43,7 +43,7 @@
 	}
 #define TAIL(what, ns, ...) \
 	{ \
-		"8 B read latency, p99.9 over median, " what, "ns", ns, 25, PCIE_TAIL_NS, \
+		"8 B read latency, p99.9 over median, " what, "ns", ns, 10, PCIE_TAIL_NS, \
 			HOW(PCIE_LAT_RD, 8, N_TAIL, SMALL, .is_direct = true, __VA_ARGS__) \
 	}
 #define READS(what, unit, published, band, value, bytes, win, ...) \

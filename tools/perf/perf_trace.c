@@ -19,6 +19,7 @@
 #define PAGE 4096u
 #define HUGE_PAGE (2u * MIB)
 #define MAX_CQ (1u << 22)
+#define SPARE_CQE 1u /* mlx4, mlx5: a CQ made for n has the power of two that is n + 1 or more */
 #define QKEY 0x11111111u /* perftest's DEF_QKEY */
 
 struct writer {
@@ -75,8 +76,8 @@ static void write_hosts(const struct writer *w)
 			fprintf(w->f,
 				"cq h%u scq%" PRIu64 " depth=%" PRIu64 "\ncq h%u rcq%" PRIu64
 				" depth=%" PRIu64 "\n",
-				h, i, min_u64(MAX_CQ, s->tx_depth * qps), h, i,
-				min_u64(MAX_CQ, s->rx_depth * qps));
+				h, i, min_u64(MAX_CQ, s->tx_depth * qps + SPARE_CQE), h, i,
+				min_u64(MAX_CQ, s->rx_depth * qps + SPARE_CQE));
 	}
 }
 
@@ -121,7 +122,7 @@ static void write_post(struct writer *w, unsigned h, uint64_t i)
 	if (s->verb != PERF_SEND)
 		fprintf(w->f, " remote=buf:%" PRIu64, target(w, i));
 	if (s->verb == PERF_ATOMIC)
-		fprintf(w->f, s->is_cas ? " compare=0 swap=1" : " add=1");
+		fprintf(w->f, s->is_cas ? " compare=0 swap=0" : " add=1");
 	if (s->type == QP_UD)
 		fprintf(w->f, " dest=h%u.q%" PRIu64, 1 - h, i);
 	if (s->size <= s->inline_b && (s->verb == PERF_WRITE || s->verb == PERF_SEND))
