@@ -188,8 +188,10 @@ static void requester_build(struct block *b)
 	if (r->recovery == RECOVERY_SR) {
 		r->flight = (uint32_t)min_u64(r->flight, r->sr_window);
 		r->sr_mask = sack_ring(r->sr_window) - 1;
-		for (uint32_t i = 0; i < nic->n_qp; i++)
+		for (uint32_t i = 0; i < nic->n_qp; i++) {
 			r->qp[i].came = block_alloc(b, (r->sr_mask + 1) / 8, 1);
+			r->qp[i].after = block_alloc(b, r->sr_mask + 1, sizeof(uint32_t));
+		}
 	}
 	r->write = block_alloc(b, r->writes, sizeof(*r->write));
 	r->atomic_pool = pool_create(b, r->writes, sizeof(uint64_t));
@@ -209,7 +211,9 @@ static void requester_reset(struct block *b)
 
 		tx_sched_set_prio(&r->tx, i, r->strict ? a->prio % TX_SCHED_PRIOS : 0);
 		tx_sched_set_rate(&r->tx, i, a->rate_bps);
-		*q = (struct req_qp){ .ring = q->ring, .mask = q->mask, .came = q->came };
+		*q = (struct req_qp){
+			.ring = q->ring, .mask = q->mask, .came = q->came, .after = q->after
+		};
 		req_begin_life(r, i, a->sq_psn);
 		q->is_error = q->is_silent = a->is_idle;
 		q->is_rtr = a->is_idle && !a->is_closed;

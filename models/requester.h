@@ -80,8 +80,8 @@ struct req_qp {
 	uint32_t top_psn;  /* behind the highest PSN ever sent */
 	uint32_t done_psn; /* behind the highest PSN that the packetizer reported as sent since the
 			      last restart */
-	uint32_t asked_psn; /* behind the highest PSN, so reported, that asks for an answer: while it
-			       has none the ACK timer runs */
+	/* behind the highest PSN, so reported, that asks for an answer: until it has one the ACK timer runs */
+	uint32_t asked_psn;
 	uint32_t restart_psn; /* where the current pass started */
 	uint32_t n_rd_atomic; /* READs and ATOMICs issued and not answered */
 	uint64_t place_cyc;   /* where the next packet of the READ response goes is known */
@@ -94,9 +94,9 @@ struct req_qp {
 	bool is_sharing;          /* counted in requester.n_sharing */
 	bool is_pausing;          /* in requester.pausing */
 	uint8_t retry_left, rnr_left;
-	uint8_t pass;       /* counts restarts: part of the job tag */
-	uint32_t told_psn, past_psn; /* answers to what was sent before the restart, if any come, are
-					behind the one and before the other */
+	uint8_t pass; /* counts restarts: part of the job tag */
+	/* answers to what was sent before the restart, if any come, are behind the one and before the other */
+	uint32_t told_psn, past_psn;
 	uint8_t timer;      /* list it is on, or REQ_NO_TIMER */
 	bool is_unlimited;  /* the peer does not do end-to-end credits */
 	bool is_draining;   /* no message is begun (SQD) */
@@ -116,11 +116,12 @@ struct req_qp {
 	uint32_t react_psn, react_told_psn;
 	uint64_t react_ps;
 	/* selective repeat: new packets never go back, send_psn == top_psn until something fails */
-	uint8_t *came;      /* bit map by PSN from una on; before cum: its response is here; behind:
+	uint8_t *came;   /* bit map by PSN from una on; before cum: its response is here; behind:
 			       the peer has it */
-	uint32_t cum;       /* the peer has all before it (una, or past unanswered READs) */
-	uint32_t high;      /* behind the highest PSN that it has */
-	struct req_mark re; /* to be sent again: what the peer is not known to have of these */
+	uint32_t *after; /* by PSN, of what was sent again: first new packet that was sent later */
+	uint32_t cum;    /* the peer has all before it (una, or past unanswered READs) */
+	uint32_t high;   /* behind the highest PSN that it has */
+	struct req_mark re;  /* to be sent again: what the peer is not known to have of these */
 	struct req_mark ask; /* to be asked for again: what responses are missing of these */
 	bool is_head_lost;   /* the packet at una is to be sent again */
 	/* what it waits for, and since when; until the peer has all before lost_psn, in vain for 'lost_for' */

@@ -4,7 +4,8 @@
  *
  * After IRN (Mittal et al., SIGCOMM 2018, 3.1): a selective acknowledgement starts a recovery, in
  * which every packet that is missing below the highest one named goes out once more, before new
- * ones; one that is lost twice is left to the timer, and so is the last of a burst. At most
+ * ones. The oldest goes out again whenever a new one came that was sent after it (RFC 8985 does so with
+ * times); else what is lost twice is left to the timer, and so is the last of a burst. At most
  * 'sr_window' and 'bdp_cap' packets of a QP are in flight, but for a READ that is longer.
  *
  * READ and ATOMIC requests are packets like others, but the PSNs of a READ's response count as
@@ -241,10 +242,18 @@ static uint32_t find_missing(const struct requester *r, struct req_qp *q)
 	return 0;
 }
 
+/* The oldest packet was sent again, and lost again: one that was sent later is there. */
+static bool is_lost_again(const struct requester *r, const struct req_qp *q)
+{
+	return q->cum == q->una && psn_diff(q->una, q->re.psn) < 0 &&
+	       psn_diff(q->high, q->after[q->una & r->sr_mask]) > 0;
+}
+
 bool req_sr_recover(struct requester *r, uint32_t qpi)
 {
 	struct req_qp *q = &r->qp[qpi];
 
+	q->is_head_lost |= is_lost_again(r, q);
 	q->re.end = psn_max(q->re.end, q->high);
 	q->ask.end = psn_max(q->ask.end, q->cum);
 	q->is_rtt_timed = false;
@@ -315,6 +324,8 @@ struct req_run req_sr_hole(const struct requester *r, struct req_qp *q)
 		run.n = req_read_part(w, at);
 	else if (!q->is_head_lost)
 		run.n = hole_len(r, q, w, at);
+	for (uint32_t i = 0; i < (req_op_of(w)->is_answered ? 1 : run.n); i++)
+		q->after[psn_add(run.psn, i) & r->sr_mask] = q->send_psn;
 	m->psn = psn_add(m->psn, run.n);
 	if (q->is_head_lost)
 		q->re.psn = psn_max(q->re.psn, m->psn);

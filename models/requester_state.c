@@ -33,6 +33,7 @@ void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn)
 	*q = (struct req_qp){ .ring = old.ring,
 			      .mask = old.mask,
 			      .came = old.came,
+			      .after = old.after,
 			      .head = old.tail, /* positions go on: none is met twice */
 			      .acked = old.tail,
 			      .send = old.tail,

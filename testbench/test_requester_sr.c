@@ -329,6 +329,38 @@ static void read_waits_until_the_window_has_room_for_its_responses(void)
 		(const char *const[]){ sr[0], "requester.sr_window=256", NULL }));
 }
 
+/*
+ * The first of eight packets is lost, and so is it when it is sent again. What was sent before that and came
+ * does not tell; the first of what was sent behind it does, once.
+ */
+static void packet_lost_twice_is_sent_when_a_later_one_came(void)
+{
+	static const uint8_t maps[][4] = { { 2 }, { 0xfe }, { 0xfe, 1 }, { 0xfe, 3 } };
+	static const uint32_t jobs[] = { 1, 0, 1, 0 };
+	uint32_t n;
+
+	start(sr);
+	tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 8 * TBR_MTU, 0);
+	tbr_settle(&e);
+	n = e.job->n_received;
+	for (uint32_t i = 0; i < ARRAY_LEN(maps); i++) {
+		tbr_sack(&e, 0, 0, PSN0, 0, maps[i], sizeof(maps[i]));
+		tbr_settle(&e);
+		CU_ASSERT_EQUAL_FATAL(e.job->n_received, n + jobs[i]);
+		if (jobs[i])
+			CU_ASSERT(tbr_job(&e, n)->psn == PSN0 && tbr_job(&e, n)->len == TBR_MTU);
+		if (i == 0)
+			tbr_post(&e, 0, MLX5_OPCODE_RDMA_WRITE, 4 * TBR_MTU, 0);
+		tbr_settle(&e);
+		n = e.job->n_received;
+	}
+	tbr_ack(&e, 0, 0, PSN0 + 11, ACK_31, 2);
+	tbr_settle(&e);
+	expect_cqes(2);
+	CU_ASSERT_EQUAL(tb_stat(&e.t, "timeouts"), 0);
+	tbr_end(&e);
+}
+
 static void start_impatient(void)
 {
 	tbr_init(&e);
@@ -438,6 +470,8 @@ CU_TestInfo test_requester_sr_tests[] = {
 	{ "timer asks for what is missing", timer_asks_for_what_is_missing },
 	{ "READ waits until the window has room for its responses",
 	  read_waits_until_the_window_has_room_for_its_responses },
+	{ "packet lost twice is sent when a later one came",
+	  packet_lost_twice_is_sent_when_a_later_one_came },
 	{ "packet is given up when nothing new comes", packet_is_given_up_when_nothing_new_comes },
 	{ "timer runs from what was sent again", timer_runs_from_what_was_sent_again },
 	CU_TEST_INFO_NULL
