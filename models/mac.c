@@ -311,6 +311,21 @@ static uint64_t mac_step(struct block *b)
 	return wake;
 }
 
+static const char *mac_check(const struct block *b, const char **param)
+{
+	const struct mac *m = (const struct mac *)b;
+
+	if (m->rx_xon > m->rx_xoff) {
+		*param = "rx_xon";
+		return "above where the peer is paused; allowed: up to rx_xoff";
+	}
+	if (m->pause && m->rx_xoff >= m->rx_buffer) {
+		*param = "rx_xoff";
+		return "the buffer is full before the peer is paused; allowed: below rx_buffer";
+	}
+	return NULL;
+}
+
 const struct block_class mac_class = {
 	.name = "mac",
 	.impl = "c",
@@ -320,4 +335,5 @@ const struct block_class mac_class = {
 	.build = mac_build,
 	.reset = mac_reset,
 	.step = mac_step,
+	.check = mac_check,
 };

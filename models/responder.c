@@ -32,9 +32,8 @@ static const char *const recovery_names[] = RECOVERY_NAMES;
 
 #define T struct responder
 static const struct field responder_fields[] = {
-	PARAM(T, contexts, 256, 1, 4096, "pkt", "packets executed or waiting for their QP's turn",
-	      "declared: several QPs' turns of small SENDs (requester.quantum) that wait for receive "
-	      "WQEs, in an ingress buffer of 256 KiB"),
+	PARAM(T, contexts, 32, 1, 4096, "pkt", "packets executed or waiting for their QP's turn",
+	      "declared"),
 	PARAM(T, checks, 16, 0, 4096, "pkt",
 	      "packets of a QP whose key and range are checked while they wait for their turn; 0: in "
 	      "their turn only",

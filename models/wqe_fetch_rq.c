@@ -84,7 +84,8 @@ void wqe_fetch_rq_reset(struct wqe_fetch *w)
 
 static bool wants_wqes(const struct wqe_fetch *w, const struct rq_qp *q)
 {
-	uint32_t n_reads = q->is_shared ? 1 : RQ_READS; /* links: the next begins where this one ends */
+	uint32_t n_reads =
+		q->is_shared ? 1 : RQ_READS; /* links: the next begins where this one ends */
 
 	return q->producer != q->read && q->n_parts < n_reads &&
 	       q->n_held + q->n_reading <= w->rq_prefetch / 2 && !q->is_closing;

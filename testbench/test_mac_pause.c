@@ -127,7 +127,30 @@ static void pause_stops_for_as_long_as_it_says(void)
 	oplog_destroy(nic.oplog);
 }
 
+static void pause_limits_that_contradict_each_other_are_refused(void)
+{
+	static const struct {
+		const char *sets[3], *why;
+	} cases[] = {
+		{ { "mac.rx_xon=64MiB", "mac.rx_xoff=4KiB" },
+		  "mac.rx_xon = 64MiB: above where the peer is paused; allowed: up to rx_xoff" },
+		{ { "mac.pause=on", "mac.rx_buffer=192KiB" },
+		  "mac.rx_xoff: the buffer is full before the peer is paused" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct tb_run t;
+
+		CU_ASSERT_FALSE(tb_run_open(&t, &(struct tb_run_how){ .trace = "traces/demo.trace",
+								      .sets = cases[i].sets }));
+		CU_ASSERT_PTR_NOT_NULL(strstr(t.err.text, cases[i].why));
+		tb_run_close(&t);
+	}
+}
+
 CU_TestInfo test_mac_pause_tests[] = {
+	{ "pause_limits_that_contradict_each_other_are_refused",
+	  pause_limits_that_contradict_each_other_are_refused },
 	{ "slow_receiver_pauses_instead_of_dropping", slow_receiver_pauses_instead_of_dropping },
 	{ "pause_frame_has_the_standards_bytes", pause_frame_has_the_standards_bytes },
 	{ "pause_is_the_same_without_sleep", pause_is_the_same_without_sleep },
