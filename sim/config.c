@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.c - settings from INI files and the command line, applied by table
- *
- * libinih splits the lines, but Debian's build passes no line number to its handler and cuts long
- * lines and section names silently. So the reader below hands it one checked line at a time:
- * without comment, without indentation (which libinih would take for a continuation), and counted.
+ * config.c - settings of files and of the command line: stored, found by how special they are, applied by table
  */
 #include <ctype.h>
-#include <errno.h>
-#include <ini.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/config.h"
-
-#define LINE_MAX_B 4000u /* longest line of a scenario file */
-#define NAME_MAX_B 48u   /* longest section or key; libinih cuts sections at 49 */
-
-/* State of one file being read. */
-struct reader {
-	struct config *c;
-	FILE *f;
-	const char *file, *scope;
-	enum config_rank rank;
-	unsigned line;
-	bool is_failed;
-	struct section *section;
-	struct err *e;
-};
+#include "sim/config_parts.h"
 
 void config_init(struct config *c)
 {
@@ -55,8 +34,7 @@ void config_destroy(struct config *c)
 	config_init(c);
 }
 
-/* Room for one more element of 'size' bytes in an array of 'n'. */
-static void *grow(void *p, uint32_t n, uint32_t *cap, size_t size)
+void *config_grow(void *p, uint32_t n, uint32_t *cap, size_t size)
 {
 	if (n < *cap)
 		return p;
@@ -64,8 +42,7 @@ static void *grow(void *p, uint32_t n, uint32_t *cap, size_t size)
 	return x_realloc(p, *cap * size);
 }
 
-/* Where settings of a section are chained: by its name and first word of its scope ("": none). */
-static uint32_t *bucket_of(struct config *c, const char *scope, const char *section)
+uint32_t *config_bucket(struct config *c, const char *scope, const char *section)
 {
 	uint32_t h = 2166136261u; /* FNV-1a */
 
@@ -76,13 +53,13 @@ static uint32_t *bucket_of(struct config *c, const char *scope, const char *sect
 	return &c->bucket[h % ARRAY_LEN(c->bucket)];
 }
 
-static void add_setting(struct config *c, const struct setting *like, const char *section,
-			const char *key, const char *value)
+void config_add(struct config *c, const struct setting *like, const char *section, const char *key,
+		const char *value)
 {
 	struct setting *s;
-	uint32_t *b = bucket_of(c, like->scope ? like->scope : "", section);
+	uint32_t *b = config_bucket(c, like->scope ? like->scope : "", section);
 
-	c->settings = grow(c->settings, c->n, &c->cap, sizeof(*c->settings));
+	c->settings = config_grow(c->settings, c->n, &c->cap, sizeof(*c->settings));
 	s = &c->settings[c->n++];
 	*s = *like;
 	s->section = x_strdup(section);
@@ -93,8 +70,7 @@ static void add_setting(struct config *c, const struct setting *like, const char
 	*b = c->n;
 }
 
-/* Copy 'text' for a message: control characters replaced, cut when long. */
-static const char *shown(const char *text, char buf[64])
+const char *config_shown(const char *text, char buf[64])
 {
 	size_t n = 0;
 
@@ -104,14 +80,14 @@ static const char *shown(const char *text, char buf[64])
 	return buf;
 }
 
-static bool is_name(const char *s)
+bool config_is_name(const char *s)
 {
 	size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.");
 
-	return n > 0 && n <= NAME_MAX_B && s[n] == '\0';
+	return n > 0 && n <= CONFIG_NAME_MAX && s[n] == '\0';
 }
 
-static char *trim(char *s)
+char *config_trim(char *s)
 {
 	size_t n;
 
@@ -122,185 +98,6 @@ static char *trim(char *s)
 		n--;
 	s[n] = '\0';
 	return s;
-}
-
-/* End 's' where a comment starts: at ';' or '#' at the start or after a space. */
-static void cut_comment(char *s)
-{
-	for (char *p = s; *p; p++) {
-		if ((*p == ';' || *p == '#') && (p == s || isspace((unsigned char)p[-1]))) {
-			*p = '\0';
-			return;
-		}
-	}
-}
-
-/* Read one line into buf[LINE_MAX_B + 1]. False at the end of the file and on an error. */
-static bool read_line(struct reader *r, char *buf)
-{
-	size_t n = 0;
-	int ch;
-
-	r->line++;
-	while ((ch = getc(r->f)) != EOF && ch != '\n') {
-		if ((ch < 0x20 && ch != '\t' && ch != '\r') || ch == 0x7f)
-			return err_set(
-				r->e, r->file, r->line,
-				"byte 0x%02x is not text; a scenario is a text file of [section] and key = value",
-				(unsigned)ch);
-		if (n == LINE_MAX_B)
-			return err_set(r->e, r->file, r->line,
-				       "line is longer than the %u characters allowed", LINE_MAX_B);
-		buf[n++] = (char)ch;
-	}
-	buf[n] = '\0';
-	if (ch == EOF && ferror(r->f))
-		return err_set(r->e, r->file, 0, "cannot read: %s", strerror(errno));
-	return ch != EOF || n > 0;
-}
-
-static bool take_section(struct reader *r, char *s, char *out, size_t len)
-{
-	struct config *c = r->c;
-	char text[64], *end = strchr(s, ']');
-
-	if (!end || end[1])
-		return err_set(r->e, r->file, r->line,
-			       "'%s' is no section header; must be [name] alone on its line",
-			       shown(s, text));
-	*end = '\0';
-	s = trim(s + 1);
-	if (!is_name(s))
-		return err_set(
-			r->e, r->file, r->line,
-			"'%s' is no section name; allowed are 1 to %u letters, digits, '_', '-' and '.'",
-			shown(s, text), NAME_MAX_B);
-	c->sections = grow(c->sections, c->n_sections, &c->cap_sections, sizeof(*c->sections));
-	r->section = &c->sections[c->n_sections++];
-	*r->section = (struct section){ x_strdup(s), r->file, r->line, false };
-	snprintf(out, len, "[%s]\n", s);
-	return true;
-}
-
-static bool take_setting(struct reader *r, char *s, char *out, size_t len)
-{
-	char text[64], *eq = strchr(s, '='), *key, *value;
-
-	if (!eq)
-		return err_set(r->e, r->file, r->line,
-			       "'%s' is neither [section] nor key = value nor a comment (; #)",
-			       shown(s, text));
-	*eq = '\0';
-	key = trim(s);
-	value = trim(eq + 1);
-	if (!is_name(key))
-		return err_set(
-			r->e, r->file, r->line,
-			"'%s' is no key; allowed are 1 to %u letters, digits, '_', '-' and '.'",
-			shown(key, text), NAME_MAX_B);
-	if (!r->section)
-		return err_set(r->e, r->file, r->line, "key '%s' stands before the first [section]",
-			       key);
-	if (!*value)
-		return err_set(r->e, r->file, r->line, "key '%s' has no value; must be %s = VALUE",
-			       key, key);
-	snprintf(out, len, "%s=%s\n", key, value);
-	return true;
-}
-
-/* libinih's reader: the next line, checked and normalised. */
-static char *next_line(char *out, int len, void *stream)
-{
-	struct reader *r = stream;
-	char buf[LINE_MAX_B + 1] = "", *s = buf;
-	bool is_ok;
-
-	if (r->is_failed || !read_line(r, buf)) {
-		r->is_failed = r->e->is_set;
-		return NULL;
-	}
-	if (r->line == 1 && strncmp(s, "\xef\xbb\xbf", 3) == 0)
-		s += 3; /* byte order mark */
-	cut_comment(s);
-	s = trim(s);
-	if (*s == '[')
-		is_ok = take_section(r, s, out, (size_t)len);
-	else if (*s)
-		is_ok = take_setting(r, s, out, (size_t)len);
-	else
-		is_ok = snprintf(out, (size_t)len, "\n") > 0;
-	r->is_failed = !is_ok;
-	return is_ok ? out : NULL;
-}
-
-/* libinih's handler: one key = value. */
-static int on_setting(void *user, const char *section, const char *key, const char *value)
-{
-	struct reader *r = user;
-	struct setting like = { .rank = r->rank, .scope = NULL, .file = r->file, .line = r->line };
-
-	if (r->is_failed)
-		return 1;
-	for (uint32_t i = *bucket_of(r->c, r->scope ? r->scope : "", section); i;
-	     i = r->c->settings[i - 1].next) {
-		const struct setting *s = &r->c->settings[i - 1];
-
-		if (s->file != r->file)
-			break; /* the chain has the newest first: no more of this file */
-		if (strcmp(s->section, section) == 0 && strcmp(s->key, key) == 0) {
-			r->is_failed =
-				!err_set(r->e, r->file, r->line,
-					 "key '%s' of [%s] is set again; it was set in line %u",
-					 key, section, s->line);
-			return 1;
-		}
-	}
-	r->section->has_setting = true;
-	like.scope = r->scope ? x_strdup(r->scope) : NULL;
-	add_setting(r->c, &like, section, key, value);
-	free(like.scope);
-	return 1;
-}
-
-/* Read 'f', which errors call 'path', and close it. */
-static bool read_ini(struct config *c, FILE *f, const char *path, const char *scope,
-		     enum config_rank rank, struct err *e)
-{
-	struct reader r = { .c = c, .f = f, .scope = scope, .rank = rank, .e = e };
-	int bad_line;
-
-	c->files = x_realloc(c->files, (c->n_files + 1) * sizeof(*c->files));
-	r.file = c->files[c->n_files++] = x_strdup(path);
-	if (!r.f)
-		return err_set(e, path, 0, "cannot open: %s", strerror(errno));
-	ini_use_stack = false; /* the stack buffer has 200 bytes */
-	ini_max_line = ini_initial_alloc = LINE_MAX_B + 8;
-	bad_line = ini_parse_stream(next_line, &r, on_setting, &r);
-	fclose(r.f);
-	if (r.is_failed || e->is_set)
-		return false;
-	if (bad_line)
-		return err_set(e, path, bad_line > 0 ? (unsigned)bad_line : 0,
-			       "libinih cannot read this line");
-	return true;
-}
-
-bool config_read_file(struct config *c, const char *path, struct err *e)
-{
-	return read_ini(c, fopen(path, "r"), path, NULL, CONFIG_FILE, e);
-}
-
-bool config_read_profile(struct config *c, const char *path, const char *scope, struct err *e)
-{
-	return read_ini(c, fopen(path, "r"), path, scope, CONFIG_PROFILE, e);
-}
-
-bool config_read_profile_text(struct config *c, const char *name, const char *text,
-			      const char *scope, struct err *e)
-{
-	FILE *f = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-
-	return read_ini(c, f, name, scope, CONFIG_PROFILE, e);
 }
 
 bool config_set_as(struct config *c, const char *option, const char *arg, struct err *e)
@@ -316,16 +113,16 @@ bool config_set_as(struct config *c, const char *option, const char *arg, struct
 	}
 	if (dot) {
 		*dot = '\0';
-		section = trim(copy);
-		key = trim(dot + 1);
-		value = trim(eq + 1);
-		is_ok = is_name(section) && is_name(key) && *value;
+		section = config_trim(copy);
+		key = config_trim(dot + 1);
+		value = config_trim(eq + 1);
+		is_ok = config_is_name(section) && config_is_name(key) && *value;
 	}
 	if (is_ok)
-		add_setting(c, &like, section, key, value);
+		config_add(c, &like, section, key, value);
 	else
 		err_set(e, option, 0, "'%s' is not section.key=value, for example mtt.ways=4",
-			shown(arg, text));
+			config_shown(arg, text));
 	free(copy);
 	return is_ok;
 }
@@ -397,7 +194,7 @@ struct search {
 static void find_in(struct config *c, struct search *w, const char *scope, const char *section,
 		    struct err *e)
 {
-	for (uint32_t i = *bucket_of(c, scope, section); i; i = c->settings[i - 1].next) {
+	for (uint32_t i = *config_bucket(c, scope, section); i; i = c->settings[i - 1].next) {
 		struct setting *s = &c->settings[i - 1];
 		char why[512], text[64];
 		unsigned fit;
@@ -412,7 +209,7 @@ static void find_in(struct config *c, struct search *w, const char *scope, const
 		if (w->f && w->f->form != FORM_STR &&
 		    !value_parse(w->f, s->value, &v, why, sizeof(why)))
 			err_set(e, s->file, s->line, "%s.%s = %s %s", s->section, w->key,
-				shown(s->value, text), why);
+				config_shown(s->value, text), why);
 		if (!w->best || wins(s, fit, w->best, w->best_fit)) {
 			w->best = s;
 			w->best_fit = fit;
@@ -429,7 +226,7 @@ static const struct setting *find(struct config *c, const char *path, const char
 {
 	struct search w = { .path = path, .cls = cls, .key = key, .f = f };
 	const char *leaf = leaf_of(path);
-	char group[NAME_MAX_B + 1];
+	char group[CONFIG_NAME_MAX + 1];
 
 	if (c->n == 0)
 		return NULL;
@@ -453,7 +250,7 @@ static const struct setting *find(struct config *c, const char *path, const char
 static void offer(struct config *c, const char *path, const char *cls, const struct field *fields,
 		  const char *key)
 {
-	c->offers = grow(c->offers, c->n_offers, &c->cap_offers, sizeof(*c->offers));
+	c->offers = config_grow(c->offers, c->n_offers, &c->cap_offers, sizeof(*c->offers));
 	c->offers[c->n_offers++] = (struct offer){ x_strdup(path), cls, fields, key };
 }
 
