@@ -223,3 +223,29 @@ unsigned tb_mtt_differences(const struct tb_mtt *e)
 	}
 	return n;
 }
+
+void tb_mtt_add(struct tb_mtt *e, uint32_t i, uint64_t start, uint64_t len)
+{
+	e->region[i] = (struct tb_region){ .is_valid = true,
+					   .key = i << 8 | 0x5a,
+					   .pd = 7,
+					   .access = ACCESS_LOCAL_WRITE | ACCESS_REMOTE_READ,
+					   .log_page = 12,
+					   .start = start,
+					   .len = len };
+	tb_mtt_map(e, i);
+}
+
+struct xlate_req tb_mtt_request(const struct tb_mtt *e, uint32_t i, uint64_t off)
+{
+	const struct tb_region *g = &e->region[i];
+
+	return (struct xlate_req){ .va = g->start + off, .len = 1, .key = g->key, .pd = g->pd };
+}
+
+void tb_mtt_send_random(struct tb_mtt *e, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned c = 0; c < 2; c++)
+			tb_mtt_send(e, c, 0, tb_mtt_random(e, TB_MTT_KEYS));
+}

@@ -66,4 +66,20 @@ struct xlate_req tb_mtt_random(struct tb_mtt *e, uint32_t n_keys);
 /* Answers, in any order, that are missing, come twice or differ from what was expected. */
 unsigned tb_mtt_differences(const struct tb_mtt *e);
 
+/* Key i is a region of 4 KiB pages from 'start', for local writes and remote reads. */
+void tb_mtt_add(struct tb_mtt *e, uint32_t i, uint64_t start, uint64_t len);
+
+/* A byte of it. */
+struct xlate_req tb_mtt_request(const struct tb_mtt *e, uint32_t i, uint64_t off);
+
+/* 'n' random requests of each client. */
+void tb_mtt_send_random(struct tb_mtt *e, unsigned n);
+
+/* Settings, for tb_mtt_init(). */
+#define TB_MTT_SETS(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
+
 #endif

@@ -66,7 +66,7 @@ static const char *name_all(char buf[MAX_ALL], bool is_nic)
 static bool check_profile(const char *name, bool is_nic, const char *file, uint32_t line,
 			  struct err *e)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	char all[MAX_ALL];
 
 	if (is_path(name) && stat(name, &st) != 0)
