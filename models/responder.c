@@ -91,6 +91,11 @@ static const struct field responder_fields[] = {
 		   "a SEND too long for its receive is a remote operational error (UC, UD: of "
 		   "the receiver, a local QP operation error)",
 		   "documented: rxe; IBTA vol. 1 9.7.4.1.6: invalid request (9.8.2.2: dropped)"),
+	PARAM_BOOL(T, keep_short_recv, false,
+		   "UC, UD: what is too long for its receive is dropped, and the next takes that "
+		   "receive; off: the receive ends with a local length error, the QP goes to Error",
+		   "documented: on by IBTA vol. 1 9.8.2.2, 9.9.3 class D; ConnectX gives the "
+		   "completion, 10.10.2.3 the state"),
 	PARAM_BOOL(T, recv_remote_access, false,
 		   "a WRITE refused for its key gives the receive it took a remote access error",
 		   "documented: rxe recordings; IBTA vol. 1 11.6.2: local access error"),

@@ -180,7 +180,7 @@ struct responder {
 	uint32_t recovery, sr_window, sr_hold;
 	uint64_t ack_delay, nak_delay;
 	bool strict, credits, mig_req, enforce_rd_atomic, nak_after_rnr, long_send_remote_op;
-	bool recv_remote_access, dup_needs_ack_req, inv_ack, rsc_cache, uc_resync;
+	bool recv_remote_access, dup_needs_ack_req, inv_ack, rsc_cache, uc_resync, keep_short_recv;
 	/* ports */
 	struct chan *rx, *rq_rsp, *xlate_rsp, *atomic_rsp, *job_done, *dma_rsp, *peer_error,
 		*mpt_rsp, *rsc_rsp;

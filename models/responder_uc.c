@@ -5,7 +5,9 @@
  * Nothing is acknowledged. A packet whose PSN is not the expected one, or that does not go on with
  * the message in progress, is dropped with that message unless it starts another: then it is taken,
  * whatever its PSN. So is what cannot be executed. A message given up leaves its receive WQE with
- * the QP, whose next message fills it from the start (from an SRQ too: it cannot be given back).
+ * the QP, whose next message fills it from the start (from an SRQ too: it cannot be given back). But one that is
+ * too short for its message ends with a local length error, and the QP with it, unless keep_short_recv: kept, it
+ * would stand before all others and take nothing for as long as the messages are longer.
  *
  * Source: IBTA vol. 1, 9.8.2 and 9.9.3 (classes D and E); protocol.md section 9.
  */
@@ -32,10 +34,12 @@ void rsp_drop(struct responder *r, struct rsp_ctx *c)
 void rsp_refuse_unreliable(struct responder *r, struct rsp_ctx *c, uint8_t syndrome,
 			   uint8_t recv_syndrome)
 {
-	/* as soft-RoCE does with a message too long for its receive (long_send_remote_op) */
-	if (recv_syndrome == CQE_SYNDROME_LOCAL_LENGTH && syndrome == NAK_REMOTE_OP) {
+	bool is_as_softroce = syndrome == NAK_REMOTE_OP; /* long_send_remote_op */
+
+	if (recv_syndrome == CQE_SYNDROME_LOCAL_LENGTH && (is_as_softroce || !r->keep_short_recv)) {
 		rsp_enter_error(r, c->m.qpi);
-		r->qp[c->m.qpi].recv_syndrome = CQE_SYNDROME_LOCAL_QP_OP;
+		r->qp[c->m.qpi].recv_syndrome =
+			is_as_softroce ? CQE_SYNDROME_LOCAL_QP_OP : CQE_SYNDROME_LOCAL_LENGTH;
 	}
 	rsp_drop(r, c);
 }

@@ -41,6 +41,7 @@ static const struct knob knobs[] = {
 	KNOB("responder.ack_delay", NULL, "100ns", "1us", "3us"),
 	KNOB("responder.dup_needs_ack_req", NULL, "on"),
 	KNOB("responder.credits", NULL, "off"),
+	KNOB("responder.keep_short_recv", NULL, "on"),
 	KNOB("requester.credits", NULL, "off"),
 	KNOB("pktizer.width", NULL, "8B", "16B", "1KiB"),
 	KNOB("pktizer.inflight", NULL, "1", "2", "3", "5"),

@@ -208,7 +208,7 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 		const struct ref_wr *w = &c->ref.wr[q->sends[k]];
 		bool ok = w->status == (had_error ? WC_WR_FLUSH_ERR : due_status(w));
 
-		ok |= q->is_killed && w->status == WC_WR_FLUSH_ERR;
+		ok |= (q->is_killed || judge_met_short_recv(c, qp)) && w->status == WC_WR_FLUSH_ERR;
 		ok |= peer_fails && (w->status == WC_WR_FLUSH_ERR ||
 				     (w->status == WC_RETRY_EXC_ERR && !had_error));
 		ok |= is_rc && c->gen.may_fail && w->status == WC_RETRY_EXC_ERR && !had_error;

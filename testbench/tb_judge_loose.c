@@ -11,6 +11,9 @@
  * - UD: a receive is completed by one datagram, behind 40 bytes of network header (9.8.3.1,
  *   11.4.2.1); each comes at most once unless the wire doubles it, those of a QP in order unless the
  *   wire reorders them. A receive without completion is untouched: a datagram is written whole.
+ * - UC, UD: a receive too short for its message ends with a local length error, and the QP with it:
+ *   what it was still to send and to receive is flushed (10.10.2.3); with responder.keep_short_recv
+ *   the message is dropped (9.9.3, class D). Nothing else of these ends a receive badly.
  * - SRQ: receives are taken in the order of posting, one at a time by a QP, and belong to it from
  *   then on (10.2.9.4); so per QP they complete in that order, and none is left out but the one
  *   that each QP may hold.
@@ -23,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/responder.h"
 #include "testbench/tb_judge_parts.h"
 
 #define GRH 40u
@@ -42,6 +46,7 @@ struct loose_judge {
 	uint32_t *n_came; /* per request: how often it arrived */
 	uint32_t *last;   /* per sending QP: behind the last request that arrived at this QP */
 	uint32_t *held;   /* per receive: 1 + the request that it was completed by */
+	bool keeps_short; /* responder.keep_short_recv */
 };
 
 static struct span span_of(const struct loose_judge *j, uint32_t mr, uint64_t addr, uint32_t len)
@@ -200,6 +205,49 @@ static const struct ref_wr *find_message(const struct loose_judge *j, uint32_t q
 	return NULL;
 }
 
+/* Some message for QP 'qp' is longer than receive 'w'. */
+static bool is_short(const struct loose_judge *j, uint32_t qp, const struct ref_wr *w)
+{
+	uint32_t head = type_of(j, qp) == QP_UD ? GRH : 0;
+
+	for (uint32_t i = 0; i < j->x->n_wr; i++) {
+		const struct ref_wr *m = &j->x->wr[i];
+
+		if (m->r.kind == REC_POST && m->is_loose && !m->is_former && is_send(m->r.opcode) &&
+		    target_of(j, m) == qp && m->len + head > w->len)
+			return true;
+	}
+	return false;
+}
+
+bool judge_met_short_recv(const struct tb_case *c, uint32_t qp)
+{
+	for (uint32_t i = 0; i < c->watch.n_rows; i++)
+		if (c->watch.rows[i].qp == qp && c->watch.rows[i].is_recv &&
+		    c->watch.rows[i].status == WC_LOC_LEN_ERR)
+			return true;
+	return false;
+}
+
+/* The end with an error of receive 'w'; 'had_error': one before it on its QP ended so. */
+static const char *judge_bad_end(const struct loose_judge *j, uint32_t qp, const struct ref_wr *w,
+				 bool had_error)
+{
+	const struct ref_qp *q = &j->x->qp[qp];
+	bool is_right;
+
+	if (type_of(j, qp) == QP_RC || q->is_reborn)
+		return NULL;
+	if (w->status == WC_LOC_LEN_ERR)
+		is_right = !had_error && !j->keeps_short && is_short(j, qp, w);
+	else
+		is_right = w->status == WC_WR_FLUSH_ERR && (had_error || q->is_killed);
+	return is_right ? NULL
+			: judge_wrong("%s of h%" PRIu32 ": receive %" PRIu64 " ended with %s",
+				      j->x->trace->qps[qp].name, w->r.host, w->r.id,
+				      wc_status_names[w->status]);
+}
+
 static const char *judge_receive(const struct loose_judge *j, uint32_t qp, const struct ref_wr *w,
 				 const struct tb_cqe *e)
 {
@@ -263,6 +311,7 @@ static const char *judge_receives(const struct loose_judge *j, uint32_t qp)
 	const struct tb_watch *t = &j->c->watch;
 	uint32_t next = 0, n_former = former_cqes(j, qp);
 	const struct ref_wr *before = NULL;
+	bool had_error = false;
 	const char *what = NULL;
 
 	for (uint32_t i = 0; i < t->n_rows && !what; i++) {
@@ -280,7 +329,12 @@ static const char *judge_receives(const struct loose_judge *j, uint32_t qp)
 				"%s of h%" PRIu32 " took receive %" PRIu64 " behind %" PRIu64,
 				j->x->trace->qps[qp].name, row->host, w->r.id, before->r.id);
 		before = w;
-		what = judge_receive(j, qp, w, &t->cqes[next++]);
+		what = w->is_error ? judge_bad_end(j, qp, w, had_error) : NULL;
+		if (!what && had_error && !w->is_error && type_of(j, qp) != QP_RC)
+			what = "a receive ends well behind one that did not";
+		had_error |= w->is_error;
+		what = what ? what : judge_receive(j, qp, w, &t->cqes[next]);
+		next++;
 	}
 	for (; !what && next < t->n_cqes && (!is_recv_of(&t->cqes[next], qp) || n_former); next++)
 		n_former -= is_recv_of(&t->cqes[next], qp);
@@ -422,6 +476,9 @@ const char *judge_loose(const struct tb_case *c, uint8_t *const *actual)
 				 .held = x_calloc(c->ref.n_wr + 1, sizeof(*j.held)) };
 	const char *what;
 
+	j.keeps_short =
+		((const struct responder *)(void *)netlist_find(&c->run.r.sim, "nic0.responder"))
+			->keep_short_recv;
 	for (uint32_t i = 0; i < t->n_mrs; i++)
 		j.seen[i] = x_calloc(1, t->mrs[i].len);
 	what = judge_all(&j);

@@ -26,6 +26,9 @@ const char *judge_timeouts(const struct tb_case *c);
 /* tb_judge_loose.c: receives and memory of the loose QPs. */
 const char *judge_loose(const struct tb_case *c, uint8_t *const *actual);
 
+/* A receive of this UC or UD QP was too short for its message: it and the QP ended. */
+bool judge_met_short_recv(const struct tb_case *c, uint32_t qp);
+
 /* tb_judge_seen.c: completions do not come before what they tell of. */
 struct seen *seen_watch(struct tb_case *c);
 void seen_release(struct seen *s);

@@ -286,6 +286,30 @@ static void srq_swap(struct tb_case *c)
 	mix(c, QP_RC, true, true);
 }
 
+/* A receive that its message fits into ends as if it did not; or is flushed, and its QP is not in Error. */
+static void end_badly(struct tb_case *c, uint8_t status)
+{
+	struct receipt r = find(c, QP_UD, false, 0, 1);
+
+	for (uint32_t i = 0; i < c->ref.n_wr; i++)
+		if (&c->ref.wr[i] == r.w) {
+			c->ref.wr[i].is_error = true;
+			c->ref.wr[i].status = status;
+		}
+	r.row->status = r.cqe->status = status;
+	r.cqe->is_error = true;
+	c->gen.is_sure = false;
+}
+
+static void ud_short(struct tb_case *c)
+{
+	end_badly(c, WC_LOC_LEN_ERR);
+}
+static void ud_flush(struct tb_case *c)
+{
+	end_badly(c, WC_WR_FLUSH_ERR);
+}
+
 /* Two receives were taken in the wrong order. */
 static void srq_order(struct tb_case *c)
 {
@@ -303,8 +327,9 @@ static void srq_order(struct tb_case *c)
 static void faults_of_uc_ud_and_srq_are_noticed(void)
 {
 	static void (*const faults[])(struct tb_case *) = {
-		uc_flip, uc_lose,   uc_swap,   uc_double, cut_write, ud_flip,  ud_header, ud_lose,
-		ud_swap, ud_double, ud_source, srq_flip,  srq_lose,  srq_swap, srq_order,
+		uc_flip,   uc_lose,  uc_swap,  uc_double, cut_write, ud_flip,
+		ud_header, ud_lose,  ud_swap,  ud_double, ud_source, ud_short,
+		ud_flush,  srq_flip, srq_lose, srq_swap,  srq_order,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(faults); i++)

@@ -171,7 +171,7 @@ static void uc_message_without_receive_is_lost_whole(void)
 
 static void uc_faults_are_dropped_and_the_next_message_works(void)
 {
-	start(QP_UC, NULL);
+	start(QP_UC, "responder.keep_short_recv=on");
 	s.qp[1].access = 0;
 	tbs_recv(&s, 0, 0, 300, 1);
 	send_write(IB_WRITE_FIRST, 200, TBS_MTU, TBS_RKEY + 1, TBS_MTU + 8); /* key */
@@ -229,21 +229,57 @@ static void uc_bad_receive_buffer_is_an_error_of_the_qp(void)
 	tbs_end(&s);
 }
 
-/* soft-RoCE's switch: where the specification drops, the receive and the QP end. */
-static void unreliable_long_message_as_softroce_is_an_error_of_the_qp(void)
+/* A receive that is too short ends, and the QP with it: kept, it would take nothing and hold up the next. */
+static void unreliable_long_message_is_an_error_of_the_qp(void)
 {
-	static const uint8_t types[] = { QP_UC, QP_UD };
+	static const struct {
+		uint8_t type;
+		const char *set;
+		uint8_t syndrome;
+	} cases[] = {
+		{ QP_UC, NULL, CQE_SYNDROME_LOCAL_LENGTH },
+		{ QP_UD, NULL, CQE_SYNDROME_LOCAL_LENGTH },
+		{ QP_UC, "responder.long_send_remote_op=on", CQE_SYNDROME_LOCAL_QP_OP },
+		{ QP_UD, "responder.long_send_remote_op=on", CQE_SYNDROME_LOCAL_QP_OP },
+	};
 
-	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-		start(types[i], "responder.long_send_remote_op=on");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		start(cases[i].type, cases[i].set);
 		tbs_recv(&s, 0, 0, 10, 1);
 		tbs_recv(&s, 0, 64, 64, 1);
-		send(types[i] == QP_UC ? IB_UC | IB_SEND_ONLY : IB_UD | IB_SEND_ONLY, 200, 20);
+		send((cases[i].type == QP_UC ? IB_UC : IB_UD) | IB_SEND_ONLY, 200, 20);
 		tbs_settle(&s);
 		CU_ASSERT_EQUAL(s.cqe->n_received, 2);
-		CU_ASSERT_EQUAL(tbs_cqe(&s, 0)->syndrome, CQE_SYNDROME_LOCAL_QP_OP);
+		CU_ASSERT_EQUAL(tbs_cqe(&s, 0)->syndrome, cases[i].syndrome);
 		CU_ASSERT_EQUAL(tbs_cqe(&s, 1)->syndrome, CQE_SYNDROME_WR_FLUSH);
+		CU_ASSERT_EQUAL(s.error->n_received, 1);
 		CU_ASSERT_EQUAL(s.n_acks, 0);
+		tbs_end(&s);
+	}
+}
+
+static void unreliable_long_message_ends_the_shared_receive_that_it_took(void)
+{
+	static const uint8_t types[] = { QP_UC, QP_UD };
+	static struct srq_attr srq = { .pd = TBS_PD };
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		uint8_t op = (types[i] == QP_UC ? IB_UC : IB_UD) | IB_SEND_ONLY;
+
+		tbs_init(&s);
+		s.qp[0].type = s.qp[1].type = types[i];
+		s.qp[0].srq = s.qp[1].srq = 0;
+		s.nic.srq = &srq;
+		s.nic.n_srq = 1;
+		tbs_start(&s, (const char *const[]){ NULL });
+		tbs_recv(&s, 0, 0, 10, 1);
+		tbs_recv(&s, 0, 64, 64, 1);
+		send(op, 200, 20);
+		send(op, 201, 20); /* to a QP in Error */
+		tbs_settle(&s);
+		CU_ASSERT_EQUAL(s.cqe->n_received, 1);
+		CU_ASSERT_EQUAL(tbs_cqe(&s, 0)->syndrome, CQE_SYNDROME_LOCAL_LENGTH);
+		CU_ASSERT_EQUAL(s.rq_req->n_received, 1); /* the other is still in the SRQ */
 		tbs_end(&s);
 	}
 }
@@ -330,7 +366,7 @@ static void ud_network_header_is_spread_over_segments(void)
 
 static void ud_what_cannot_be_taken_is_dropped(void)
 {
-	start(QP_UD, NULL);
+	start(QP_UD, "responder.keep_short_recv=on");
 	send(IB_UD | IB_SEND_ONLY, 0, 8); /* no receive */
 	tbs_settle(&s);
 	tbs_recv(&s, 0, 0, GRH + 8, 1);
@@ -380,7 +416,8 @@ CU_TestInfo test_responder_uc_tests[] = {
 	TEST(uc_faults_are_dropped_and_the_next_message_works),
 	TEST(uc_packet_of_another_service_is_dropped),
 	TEST(uc_bad_receive_buffer_is_an_error_of_the_qp),
-	TEST(unreliable_long_message_as_softroce_is_an_error_of_the_qp),
+	TEST(unreliable_long_message_is_an_error_of_the_qp),
+	TEST(unreliable_long_message_ends_the_shared_receive_that_it_took),
 	TEST(ud_datagram_is_behind_its_network_header),
 	TEST(ud_network_header_is_that_of_the_packet),
 	TEST(ud_network_header_is_spread_over_segments),
