@@ -78,15 +78,19 @@ static void repeat_last_row(struct tb_case *c)
 	c->watch.rows[c->watch.n_rows - 1] = c->watch.rows[c->watch.n_rows - 2];
 }
 
-/* The first two of one queue change places. */
+/* Two of one queue change places. */
 static void swap_rows(struct tb_case *c)
 {
-	struct op_row *a = &c->watch.rows[0], *b = a + 1, t = *a;
+	for (uint32_t i = 0; i < c->watch.n_rows; i++)
+		for (uint32_t k = i + 1; k < c->watch.n_rows; k++) {
+			struct op_row *a = &c->watch.rows[i], *b = &c->watch.rows[k], t = *a;
 
-	while (b->qp != a->qp || b->is_recv != a->is_recv)
-		b++;
-	*a = *b;
-	*b = t;
+			if (b->qp != a->qp || b->is_recv != a->is_recv)
+				continue;
+			*a = *b;
+			*b = t;
+			return;
+		}
 }
 
 static void drop_cqe(struct tb_case *c)
