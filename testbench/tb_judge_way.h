@@ -21,6 +21,14 @@ struct gap {
 	uint32_t n_over; /* PSNs of which that does not matter any more */
 };
 
+/* What one end was told by the other (tb_judge_heed.c). */
+struct heed {
+	uint32_t ssn, lsn; /* message that began last; the limit that credits allow */
+	bool is_unlimited;
+	bool has_nak; /* the responder asked for PSN 'nak', and none with it came since */
+	uint32_t nak;
+};
+
 /* One direction of a connection: the requests of a QP. PSNs count from its first one. */
 struct way {
 	const struct trace_qp *t;
@@ -40,6 +48,7 @@ struct way {
 	uint32_t n_rnr;         /* RNR NAKs that came since */
 	uint32_t n_came;        /* without a gap */
 	struct gap gap;
+	struct heed heed;
 };
 
 struct wire_judge {
@@ -78,5 +87,16 @@ const char *gap_answer_came(const struct wire_judge *j, struct way *w, const str
 const char *gap_request_sent(const struct wire_judge *j, struct way *w, uint32_t psn, uint32_t n,
 			     uint64_t ps);
 const char *gap_end(const struct wire_judge *j, struct way *w, uint64_t ps);
+
+/*
+ * tb_judge_heed.c: in the order of the run; request k of a reliable connection begins, a packet with PSN 'psn' comes, an
+ * answer comes, one that may be a NAK is sent.
+ */
+void heed_open(struct wire_judge *j);
+const char *heed_request_starts(const struct wire_judge *j, struct way *w, uint32_t k);
+void heed_request_came(struct way *w, uint32_t psn);
+void heed_answer_came(struct way *w, const struct wire_packet *p);
+const char *heed_nak_sent(const struct wire_judge *j, struct way *w, const struct wire_packet *p,
+			  uint32_t psn);
 
 #endif

@@ -79,7 +79,7 @@ static const char *judge_headers(const struct wire_judge *j, const struct way *w
 }
 
 /* A request goes out for the first time. */
-static const char *judge_start(const struct wire_judge *j, const struct way *w,
+static const char *judge_start(const struct wire_judge *j, struct way *w,
 			       const struct wire_packet *p, uint32_t k)
 {
 	uint32_t n_open = 0;
@@ -90,7 +90,7 @@ static const char *judge_start(const struct wire_judge *j, const struct way *w,
 		return bad(w, p, "READs and ATOMICs in front of a fence", n_open, 0);
 	if (way_is_answered(way_request(j, w, k)->r.opcode) && n_open >= w->t->rd_atomic)
 		return bad(w, p, "READs and ATOMICs open", n_open + 1, w->t->rd_atomic);
-	return NULL;
+	return heed_request_starts(j, w, k);
 }
 
 static const char *judge_request(struct wire_judge *j, struct way *w, const struct wire_packet *p,
@@ -162,13 +162,14 @@ static const char *judge_sack(const struct way *w, const struct wire_packet *p, 
 	return NULL;
 }
 
-static const char *judge_ack(const struct wire_judge *j, const struct way *w,
-			     const struct wire_packet *p, uint32_t psn, uint64_t ps)
+static const char *judge_ack(const struct wire_judge *j, struct way *w, const struct wire_packet *p,
+			     uint32_t psn, uint64_t ps)
 {
 	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK;
 	uint32_t code = p->aeth.syndrome & AETH_VALUE_MASK;
 	uint32_t upto = (kind == AETH_ACK ? psn + 1 : psn) & PSN_MASK,
 		 due = way_requests_before(w, upto), most = due;
+	const char *what;
 
 	if (upto > w->n_came)
 		return bad(w, p, "packets acknowledged", upto, w->n_came);
@@ -183,7 +184,8 @@ static const char *judge_ack(const struct wire_judge *j, const struct way *w,
 		return bad(w, p, "credits", aeth_credits(code), receives_left(j, w, due, ps));
 	if (kind == AETH_RNR_NAK && code != j->c->run.trace->qps[w->q->peer].min_rnr)
 		return bad(w, p, "RNR timer", code, j->c->run.trace->qps[w->q->peer].min_rnr);
-	return judge_sack(w, p, psn);
+	what = heed_nak_sent(j, w, p, psn);
+	return what ? what : judge_sack(w, p, psn);
 }
 
 /* READ Response and ATOMIC Acknowledge. */
@@ -236,6 +238,7 @@ static const char *request_came(const struct wire_judge *j, struct way *w,
 
 	if (psn >= way_total(w))
 		return NULL;
+	heed_request_came(w, psn);
 	r = way_request(j, w, way_request_at(w, psn));
 	if (r->r.opcode == WR_RDMA_READ && p->reth.dmalen)
 		n = (p->reth.dmalen + w->t->mtu - 1) / w->t->mtu;
@@ -294,6 +297,7 @@ static const char *answer_came(const struct wire_judge *j, struct way *w,
 	bool is_ack = (p->bth.opcode & 0x1f) == IB_ACKNOWLEDGE;
 	uint32_t kind = p->aeth.syndrome & AETH_KIND_MASK, upto;
 
+	heed_answer_came(w, p);
 	if (psn >= way_total(w))
 		return NULL;
 	if (j->is_selective && is_news(w, p, psn, is_ack))
@@ -398,6 +402,7 @@ const char *judge_wire(const struct tb_case *c)
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
 		way_open(&j, i);
 	gap_open(&j);
+	heed_open(&j);
 	for (uint32_t i = 0; i < c->run.n_packets && !what; i++)
 		what = judge_packet(&j, &c->run.packets[i]);
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
