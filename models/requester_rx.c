@@ -32,7 +32,7 @@ static void progressed(struct requester *r, uint32_t qpi)
 
 	q->retry_left = req_attr(r, qpi)->retry;
 	q->rnr_left = req_attr(r, qpi)->rnr_retry;
-	q->is_retrying = q->is_rnr_wait = q->is_head_lost = false;
+	q->is_retrying = q->is_rnr_wait = q->is_head_lost = q->has_met_rnr = false;
 	q->is_repeating = q->is_repeating && psn_diff(q->una, q->lost_psn) < 0;
 	q->progress_ps = r->b.now_ps;
 	req_timer_sample(r, qpi);
@@ -145,6 +145,7 @@ static void take_rnr_nak(struct requester *r, uint32_t qpi, uint32_t code)
 	struct req_qp *q = &r->qp[qpi];
 
 	r->nak_rnr++;
+	q->has_met_rnr = true;
 	if (q->is_rnr_wait)
 		return;
 	if (q->rnr_left == 0) {

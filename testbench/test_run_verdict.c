@@ -81,6 +81,13 @@ static const struct ending {
 	{ HOSTS
 	  "qp h0 q0 type=RC peer=h1.q0 rnr_retry=6\nqp h1 q0 type=RC peer=h0.q0 min_rnr=1\n" SEND,
 	  0, "", "SEND                             0       1" },
+	/* not of those that another QP's receiver has not posted */
+	{ HOSTS "qp h0 q0 type=RC peer=h1:99 timeout=0 retry=0\n"
+		"qp h0 q1 type=RC peer=h1.q1 rnr_retry=2\nqp h1 q1 type=RC peer=h0.q1\n"
+		"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:8 remote=va:0:rkey:1\n"
+		"post h0.q1 id=2 op=SEND sge=src:0:8\n",
+	  3, "the first on h0.q0: no acknowledgement or completion came, and its ACK timer is off",
+	  "" },
 	/* refused */
 	{ HOSTS QPS "post h0.q0 id=1 op=ATOMIC_FETCH_AND_ADD sge=src:0:4 remote=dst:0 add=1\n", 0,
 	  "", "refused                          1: 1 ATOMIC_FETCH_AND_ADD; the first by " },

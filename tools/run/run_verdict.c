@@ -8,19 +8,24 @@
 #include <string.h>
 
 #include "models/cqe_writer.h"
+#include "models/requester.h"
 
 /* ---- completions that were lost ---- */
+
+/* The block of this class of NIC 'n'. */
+static const struct block *block_of(const struct rnic *r, const struct nic *n, const char *cls)
+{
+	uint32_t i = 0;
+
+	while (r->sim.blocks[i]->env != n || strcmp(r->sim.blocks[i]->cls->name, cls) != 0)
+		i++;
+	return r->sim.blocks[i];
+}
 
 /* Completions that CQ 'cqi' of NIC 'n' lost. */
 static uint64_t lost_of_cq(const struct rnic *r, const struct nic *n, uint32_t cqi)
 {
-	for (uint32_t i = 0; i < r->sim.n_blocks; i++) {
-		const struct block *b = r->sim.blocks[i];
-
-		if (b->env == n && strcmp(b->cls->name, "cqe_writer") == 0)
-			return ((const struct cqe_writer *)b)->cq[cqi].lost;
-	}
-	return 0;
+	return ((const struct cqe_writer *)block_of(r, n, "cqe_writer"))->cq[cqi].lost;
 }
 
 static bool lost_of_qp(const struct rnic *r, const struct host *h, uint32_t qp)
@@ -81,22 +86,20 @@ bool run_has_lost(const struct rnic *r, FILE *f)
 static const char *why_open(const struct rnic *r, uint32_t host, uint32_t qp)
 {
 	const struct host *h = &r->system->hosts[host];
-	const struct drv_qp *d = &h->qp[r->system->qps[qp].qpi];
-	const struct sim *s = &r->sim;
-	uint64_t rnr = 0;
+	const uint32_t qpi = r->system->qps[qp].qpi;
+	const struct drv_qp *d = &h->qp[qpi];
 
 	if (d->sq_bb != d->sq_rung)
 		return "its doorbell was never rung (flags=more, and no post without it behind)";
 	if (d->state == QPS_SQD)
 		return "the QP is in SQD, where no request is begun: `modify ... state=RTS` goes on";
-	for (uint32_t i = 0; i < s->n_blocks; i++)
-		if (strcmp(s->blocks[i]->cls->name, "requester") == 0)
-			rnr += field_get(s->blocks[i], field_find(s->blocks[i]->cls->fields,
-								  FIELD_STAT, "nak_rnr"));
 	if (lost_of_qp(r, h, qp))
 		return "completions were lost in a full CQ";
-	return rnr ? "receivers answered that no receive was posted (RNR NAK)"
-		   : "no acknowledgement or completion came";
+	if (((const struct requester *)block_of(r, h->nic, "requester"))->qp[qpi].has_met_rnr)
+		return "its receiver answered that no receive was posted (RNR NAK)";
+	if (h->nic->qp[qpi].type == QP_RC && !h->nic->qp[qpi].timeout)
+		return "no acknowledgement or completion came, and its ACK timer is off (timeout=0)";
+	return "no acknowledgement or completion came";
 }
 
 /* Who waits for whom: every channel that holds messages or refuses them. */
