@@ -192,22 +192,23 @@ bool space_map(struct space *s, uint64_t va, uint64_t len, uint64_t page)
 
 	if (len == 0)
 		return true;
-	if (last < va || last == UINT64_MAX)
+	if (last < va)
 		return false;
 	for (at = find_from(s, first); at < s->n && s->map[at].va <= last; at++)
 		if (s->map[at].page < page)
 			return false;
-	for (at = find_from(s, first); first <= last; at++) {
-		uint64_t gap_last = at < s->n ? min_u64(last, s->map[at].va - 1) : last;
+	for (at = find_from(s, first);; at++) {
+		bool is_mapped = at < s->n && s->map[at].va <= first;
+		uint64_t to = is_mapped   ? s->map[at].va + (s->map[at].len - 1)
+			      : at < s->n ? min_u64(last, s->map[at].va - 1)
+					  : last;
 
-		if (at < s->n && s->map[at].va <= first) {
-			first = s->map[at].va + s->map[at].len;
-			continue;
-		}
-		insert_map(s, at, first, gap_last, page);
-		first = gap_last + 1;
+		if (!is_mapped)
+			insert_map(s, at, first, to, page);
+		if (to >= last) /* which may be the last byte of all */
+			return true;
+		first = to + 1;
 	}
-	return true;
 }
 
 uint64_t space_pa(const struct space *s, uint64_t va, uint64_t *run)

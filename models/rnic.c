@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/recovery.h"
 #include "sim/command.h"
 
 #define DEFAULT_PROFILE "generic-100g"
@@ -303,6 +304,7 @@ static uint64_t get_param(struct rnic *r, uint32_t nic, const char *inst, const 
 /* Senders and receivers of all NICs repair losses in one way, within the receivers' windows. */
 static bool check_recovery(struct rnic *r, struct err *e)
 {
+	static const char *const names[] = RECOVERY_NAMES;
 	uint64_t recovery = get_param(r, 0, "requester", "recovery"), tx = 0, rx = UINT64_MAX;
 
 	for (uint32_t i = 0; i < r->n_nics; i++) {
@@ -310,9 +312,11 @@ static bool check_recovery(struct rnic *r, struct err *e)
 		    get_param(r, i, "responder", "recovery") != recovery)
 			return err_set(
 				e, NULL, 0,
-				"requester.recovery and responder.recovery of nic%" PRIu32
-				" are not both what requester.recovery of nic0 is; allowed: the same everywhere",
-				i);
+				"nic%" PRIu32
+				": requester.recovery = %s and responder.recovery = %s; allowed: "
+				"%s, as requester.recovery of nic0",
+				i, names[get_param(r, i, "requester", "recovery")],
+				names[get_param(r, i, "responder", "recovery")], names[recovery]);
 		tx = max_u64(tx, get_param(r, i, "requester", "sr_window"));
 		rx = min_u64(rx, get_param(r, i, "responder", "sr_window"));
 	}

@@ -13,6 +13,7 @@
 
 #define SOURCE_LEN 8192u
 #define GRH 40u
+#define PORT_MTU 4096u /* the most that a datagram carries, whatever mtu= its QP has */
 #define TARGET_GAP 16u
 
 static const char *const type_names[] = { [QP_RC] = "RC", [QP_UC] = "UC", [QP_UD] = "UD" };
@@ -29,6 +30,7 @@ static void add_conn(struct gen *g, enum qp_type type, bool is_shared)
 {
 	struct loose *l = &g->loose;
 	struct loose_conn *c = &l->conn[l->n_conn++];
+	bool is_odd = !l->is_sure && type != QP_RC && one_in(g, 8);
 
 	*c = (struct loose_conn){ .type = type,
 				  .mtu = PICK(g, 256, 256, 512, 1024),
@@ -38,6 +40,8 @@ static void add_conn(struct gen *g, enum qp_type type, bool is_shared)
 
 		e->is_shared = is_shared || (l->n_conn > 1 && one_in(g, 4));
 		e->psn = one_in(g, 2) ? 0xffffff - below(g, 12) : below(g, 1u << 24);
+		if (is_odd) /* two of a partition, one a limited member, or of two */
+			e->pkey = PICK(g, 0xffff, 0x7fff, 0x8001, 1);
 		e->sq = PICK(g, 1, 2, 4, 16);
 		e->max_run = below(g, e->sq);
 	}
@@ -61,7 +65,7 @@ static void make_conns(struct gen *g)
 
 static uint32_t loose_length(struct gen *g, const struct loose_conn *c)
 {
-	uint32_t most = c->type == QP_UD ? c->mtu : 4 * c->mtu;
+	uint32_t most = c->type == QP_UD ? PORT_MTU : 4 * c->mtu;
 
 	switch (below(g, 6)) {
 	case 0:
@@ -107,8 +111,6 @@ static void add_message(struct gen *g)
 	*m = (struct loose_item){ .conn = conn, .host = host, .op = loose_op(g, c->type) };
 	m->len = loose_length(g, c);
 	m->dest = destination(g, conn, 1 - host);
-	if (c->type == QP_UD && m->len > l->conn[m->dest].mtu)
-		m->len = l->conn[m->dest].mtu;
 	m->off = below(g, SOURCE_LEN - m->len + 1);
 	is_read = m->op == WR_RDMA_READ;
 	if (is_read || has_remote(m->op)) {
@@ -228,6 +230,8 @@ static void write_loose_qp(struct gen *g, uint32_t conn, uint32_t host, bool has
 		fprintf(g->f, " timeout=%u min_rnr=%u rnr_retry=%u rd_atomic=%u",
 			g->out->may_fail ? 1 + below(g, 10) : 14, 1 + below(g, 6),
 			g->loose.is_sure ? 7 : below(g, 7), PICK(g, 1, 2, 16));
+	if (e->pkey)
+		fprintf(g->f, " pkey=0x%x", e->pkey);
 	if (e->is_shared)
 		fprintf(g->f, " srq=s");
 	if (has_cq)

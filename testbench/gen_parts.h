@@ -110,6 +110,7 @@ struct window {
 
 struct loose_end {
 	uint32_t psn, sq, rq, max_run, n_sends;
+	uint32_t pkey;  /* 0 = as all have */
 	bool is_shared; /* its receives come from the host's SRQ */
 	/* while writing */
 	uint32_t unsignaled, n_written, late_ns;

@@ -11,14 +11,14 @@
  * - UD: a receive is completed by one datagram, behind 40 bytes of network header (9.8.3.1,
  *   11.4.2.1); each comes at most once unless the wire doubles it, those of a QP in order unless the
  *   wire reorders them. A receive without completion is untouched: a datagram is written whole.
- * - UC, UD: a receive too short for its message ends with a local length error, and the QP with it:
- *   what it was still to send and to receive is flushed (10.10.2.3); with responder.keep_short_recv
- *   the message is dropped (9.9.3, class D). Nothing else of these ends a receive badly.
+ * - UC, UD: only a receive too short for its message ends badly, with a local length error, and puts its QP
+ *   into Error (10.10.2.3); with responder.keep_short_recv the message is dropped (9.9.3, class D).
  * - SRQ: receives are taken in the order of posting, one at a time by a QP, and belong to it from
  *   then on (10.2.9.4); so per QP they complete in that order, and none is left out but the one
  *   that each QP may hold.
  * - RC with an SRQ: as with a receive queue of its own, exactly once and in order (9.7); behind the
  *   first error a request may have been executed in part.
+ * - Across partitions, and between limited members of one, nothing arrives (10.9.3).
  * - Nobody else's bytes change.
  * Where nothing is lost and all receives are posted before (gen_case.is_sure), all arrives, once.
  */
@@ -95,6 +95,14 @@ static bool is_send(enum wr_opcode op)
 static uint32_t target_of(const struct loose_judge *j, const struct ref_wr *w)
 {
 	return type_of(j, w->qp) == QP_UD ? w->r.dest_qp : j->x->qp[w->qp].peer;
+}
+
+/* Request 'w' and the QP that it goes to are of one partition, one of them a full member. */
+static bool may_meet(const struct loose_judge *j, const struct ref_wr *w)
+{
+	uint32_t a = j->x->trace->qps[w->qp].pkey, b = j->x->trace->qps[target_of(j, w)].pkey;
+
+	return (a & 0x7fff) == (b & 0x7fff) && (a | b) & 0x8000;
 }
 
 /* ---- receives ---- */
@@ -195,7 +203,7 @@ static const struct ref_wr *find_message(const struct loose_judge *j, uint32_t q
 
 			if (!w->takes_recv || target_of(j, w) != qp)
 				continue;
-			if (is_of(j, w, e, s) && is_in_order(j, w, n)) {
+			if (may_meet(j, w) && is_of(j, w, e, s) && is_in_order(j, w, n)) {
 				j->last[i] = n + 1;
 				return w;
 			}
@@ -234,18 +242,14 @@ static const char *judge_bad_end(const struct loose_judge *j, uint32_t qp, const
 				 bool had_error)
 {
 	const struct ref_qp *q = &j->x->qp[qp];
-	bool is_right;
-
-	if (type_of(j, qp) == QP_RC || q->is_reborn)
-		return NULL;
-	if (w->status == WC_LOC_LEN_ERR)
-		is_right = !had_error && !j->keeps_short && is_short(j, qp, w);
-	else
-		is_right = w->status == WC_WR_FLUSH_ERR && (had_error || q->is_killed);
-	return is_right ? NULL
-			: judge_wrong("%s of h%" PRIu32 ": receive %" PRIu64 " ended with %s",
-				      j->x->trace->qps[qp].name, w->r.host, w->r.id,
-				      wc_status_names[w->status]);
+	bool is_right = w->status == WC_LOC_LEN_ERR
+				? !had_error && !j->keeps_short && is_short(j, qp, w)
+				: w->status == WC_WR_FLUSH_ERR && (had_error || q->is_killed);
+	return is_right || type_of(j, qp) == QP_RC || q->is_reborn
+		       ? NULL
+		       : judge_wrong("%s of h%" PRIu32 ": receive %" PRIu64 " ended with %s",
+				     j->x->trace->qps[qp].name, w->r.host, w->r.id,
+				     wc_status_names[w->status]);
 }
 
 static const char *judge_receive(const struct loose_judge *j, uint32_t qp, const struct ref_wr *w,
@@ -417,8 +421,9 @@ static const char *judge_request(const struct loose_judge *j, const struct ref_w
 		return NULL;
 	to = is_read ? local_span(j, w) : remote_span(j, w);
 	from = is_read ? remote_span(j, w) : local_span(j, w);
-	if (is_due ? !is_same(to.now, from.was, w->len)
-		   : !is_cut(&to, from.was, mtu, type == QP_UC))
+	if (!may_meet(j, w) ? !is_same(to.now, to.was, w->len)
+	    : is_due        ? !is_same(to.now, from.was, w->len)
+			    : !is_cut(&to, from.was, mtu, type == QP_UC))
 		return judge_wrong("h%" PRIu32 ": %s %" PRIu64 " was not carried out as it must be",
 				   w->r.host, wr_opcode_names[w->r.opcode], w->r.id);
 	account(&to);

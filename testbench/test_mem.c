@@ -189,6 +189,12 @@ static void space_mixed_page_sizes_follow_the_rule(void)
 	/* a smaller page is in the way */
 	CU_ASSERT_FALSE(space_map(&s, VA + 16 * MIB + 8192, 4096, 2 * MIB));
 	CU_ASSERT_FALSE(space_map(&s, UINT64_MAX - 10, 100, PAGE_4K));
+	/* up to the last byte of all, twice */
+	CU_ASSERT_TRUE(space_map(&s, UINT64_MAX - 4095, 4096, PAGE_4K));
+	CU_ASSERT_TRUE(space_map(&s, UINT64_MAX - 9999, 10000, PAGE_4K));
+	CU_ASSERT_NOT_EQUAL(space_pa(&s, UINT64_MAX - 9999, NULL), UINT64_MAX);
+	CU_ASSERT_NOT_EQUAL(space_pa(&s, UINT64_MAX, &run), UINT64_MAX);
+	CU_ASSERT_EQUAL(run, 1);
 	space_destroy(&s);
 	mem_destroy(&m);
 }

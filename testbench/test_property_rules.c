@@ -366,8 +366,8 @@ static bool change_nobodys(struct tb_case *c)
 static bool change_partition(struct tb_case *c)
 {
 	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
-		if (c->run.trace->qps[i].type == QP_UD && c->run.trace->qps[i].host == 1)
-			c->run.trace->qps[i].pkey = 0x8001;
+		if (c->ref.trace->qps[i].type == QP_UD && c->ref.trace->qps[i].host == 1)
+			c->ref.trace->qps[i].pkey = 0x8001;
 	return true;
 }
 

@@ -221,10 +221,51 @@ static void post_that_the_service_lacks_is_refused(void)
 	begin(shared);
 	put("post h0.q1 id=1 op=RDMA_READ sge=src:0:8 remote=dst:0\n"
 	    "post h0.q1 id=2 op=ATOMIC_FETCH_AND_ADD sge=src:0:8 remote=dst:0 add=1\n"
-	    "post h0.q2 id=3 op=SEND sge=src:0:513 dest=h1.q2\n"
+	    "post h0.q2 id=3 op=SEND sge=src:0:4097 dest=h1.q2\n"
 	    "recv h1.q0 id=1 sge=dst:0:8\n"
 	    "expect h0.q1 id=1 error=EINVAL\nexpect h0.q1 id=2 error=EINVAL\n"
 	    "expect h0.q2 id=3 error=EINVAL\nexpect h1.q0 id=1 error=EINVAL\n");
+	go(&t, &(struct tb_run_how){ .ini = "" });
+	tb_run_close(&t);
+}
+
+/* Of a datagram only the ports limit the length, each its own end. */
+static void datagram_is_as_long_as_the_ports_allow(void)
+{
+	struct tb_run t;
+
+	text.n = 0;
+	put("rnicsim-trace 1\nhost h0 mtu=2048\nhost h1 mtu=512\n"
+	    "mr h0 src va=0x10000 len=1MiB access=lw fill=rand:7\n"
+	    "mr h1 dst va=0x800000 len=1MiB access=lw fill=zero\n"
+	    "qp h0 q0 type=UD mtu=256\nqp h1 q0 type=UD mtu=256\n");
+	put("recv h1.q0 id=1 sge=dst:0:4096\nrecv h1.q0 id=2 sge=dst:4096:4096\n"
+	    "post h0.q0 id=1 op=SEND sge=src:0:2049 dest=h1.q0\n"
+	    "post h0.q0 id=2 op=SEND sge=src:0:2048 dest=h1.q0\n"
+	    "post h0.q0 id=3 op=SEND sge=src:0:512 dest=h1.q0\n"
+	    "expect h0.q0 id=1 error=EINVAL\nexpect h0.q0 id=2 status=SUCCESS\n"
+	    "expect h1.q0 id=1 status=SUCCESS\nexpect h1.q0 id=2 none\n"
+	    "expect mem h1 dst:40:512 == h0 src:0:512\n");
+	go(&t, &(struct tb_run_how){ .ini = "" });
+	tb_run_close(&t);
+}
+
+/* A receive that is too short ends, and with it the QP; what is in the SRQ stays for others. */
+static void datagram_too_long_for_its_receive_ends_it(void)
+{
+	struct tb_run t;
+
+	begin("srq h1 s depth=8\nqp h0 q0 type=UD\nqp h1 q0 type=UD srq=s\nqp h1 q1 type=UD srq=s\n"
+	      "qp h1 q2 type=UD\n");
+	put("recv h1.s id=1 sge=dst:0:50\nrecv h1.s id=2 sge=dst:4096:500\n"
+	    "recv h1.q2 id=3 sge=dst:8192:50\nrecv h1.q2 id=4 sge=dst:12288:500\n"
+	    "post h0.q0 id=1 op=SEND sge=src:0:100 dest=h1.q0\n"
+	    "post h0.q0 id=2 op=SEND sge=src:0:100 dest=h1.q1 after=1 delay=20us\n"
+	    "post h0.q0 id=3 op=SEND sge=src:0:100 dest=h1.q2 after=2\n"
+	    "expect h0.q0 id=1 status=SUCCESS\nexpect h0.q0 id=3 status=SUCCESS\n"
+	    "expect h1.s id=1 status=LOC_LEN_ERR\nexpect h1.s id=2 status=SUCCESS\n"
+	    "expect h1.q2 id=3 status=LOC_LEN_ERR\nexpect h1.q2 id=4 status=WR_FLUSH_ERR\n"
+	    "expect mem h1 dst:4136:100 == h0 src:0:100\n");
 	go(&t, &(struct tb_run_how){ .ini = "" });
 	tb_run_close(&t);
 }
@@ -282,6 +323,8 @@ CU_TestInfo test_srq_tests[] = {
 	TEST(srq_below_its_limit_is_noticed_once),
 	TEST(srq_limit_set_beside_an_event_keeps_its_own),
 	TEST(post_that_the_service_lacks_is_refused),
+	TEST(datagram_is_as_long_as_the_ports_allow),
+	TEST(datagram_too_long_for_its_receive_ends_it),
 	TEST(datagram_that_nobody_takes_is_dropped),
 	TEST(uc_message_with_a_lost_packet_leaves_its_receive),
 	CU_TEST_INFO_NULL,

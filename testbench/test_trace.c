@@ -146,8 +146,8 @@ static void trace_qp_defaults_are_those_of_the_format(void)
 	struct trace *t = open_good("");
 	const struct trace_qp *q = &t->qps[2];
 
-	CU_ASSERT(q->state == QPS_RTS && q->mtu == 1024 && q->sq == 128 && q->rq == 128 &&
-		  q->max_sge == 16);
+	CU_ASSERT(t->qps[0].mtu == 1024 && q->mtu == 4096); /* UD: the port's */
+	CU_ASSERT(q->state == QPS_RTS && q->sq == 128 && q->rq == 128 && q->max_sge == 16);
 	CU_ASSERT(q->max_inline == 64 && q->rd_atomic == 16 && q->dest_rd_atomic == 16 &&
 		  q->timeout == 14);
 	CU_ASSERT(q->retry == 7 && q->rnr_retry == 7 && q->min_rnr == 12 && q->prio == 3 &&

@@ -87,17 +87,17 @@ const struct record_kind trace_mr_kind = { "mr", mr_fields, ARRAY_LEN(mr_fields)
 /* Whether other MRs of the host cover all of this one. */
 static bool is_covered(const struct trace *t, const struct trace_mr *m)
 {
-	uint64_t at = m->va;
+	uint64_t n = 0; /* bytes from its start on that are covered: MRs may end at 2^64 */
 
-	for (uint32_t i = 0; i < t->n_mrs && at < m->va + m->len; i++) {
+	for (uint32_t i = 0; i < t->n_mrs && n < m->len; i++) {
 		const struct trace_mr *o = &t->mrs[i];
 
-		if (o->host == m->host && o->va <= at && at < o->va + o->len) {
-			at = o->va + o->len;
+		if (o->host == m->host && m->va + n - o->va < o->len) {
+			n += o->len - (m->va + n - o->va);
 			i = UINT32_MAX; /* look again from the first */
 		}
 	}
-	return at >= m->va + m->len;
+	return n >= m->len;
 }
 
 static bool check_mr(struct trace *t, const struct trace_mr *m, struct err *e)
@@ -113,7 +113,7 @@ static bool check_mr(struct trace *t, const struct trace_mr *m, struct err *e)
 		return record_err(
 			rec, e,
 			"an MR cannot be called 'va': va: begins an address in sge= and remote=");
-	if (m->va > UINT64_MAX - m->len)
+	if (m->va + (m->len - 1) < m->va)
 		return record_err(rec, e,
 				  "va=0x%llx and len=%llu reach over the end of the address space",
 				  (unsigned long long)m->va, (unsigned long long)m->len);

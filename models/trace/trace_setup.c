@@ -415,6 +415,11 @@ static bool check_qp(struct trace *t, const struct trace_qp *q, struct err *e)
 	    q->state != QPS_INIT)
 		return record_err(rec, e, "a QP with type=%s and state=%s lacks peer=",
 				  qp_type_names[q->type], qp_state_names[q->state]);
+	if (!(q->pkey & 0x7fff))
+		return record_err(rec, e,
+				  "pkey=0x%x is no partition: its low 15 bits are 0 (IBTA vol. 1, "
+				  "10.9.1); allowed: 0x1 to 0x7fff and 0x8001 to 0xffff",
+				  (unsigned)q->pkey);
 	if (q->rate_bps && (q->rate_bps < MAC_RATE_MIN || q->rate_bps > MAC_RATE_MAX))
 		return record_err(
 			rec, e,
@@ -443,6 +448,8 @@ bool trace_read_qp(struct trace *t, struct err *e)
 	q.line = t->reader->rec.line;
 	if (!check_qp(t, &q, e))
 		return false;
+	if (q.type == QP_UD) /* its datagrams take no path of which it knows */
+		q.mtu = t->hosts[q.host].mtu;
 	APPEND(t, qps, n_qps, q);
 	trace_enter(t, THING_QP, q.host, t->n_qps - 1);
 	return true;

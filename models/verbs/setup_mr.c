@@ -105,8 +105,8 @@ static bool overlaps_earlier(const struct trace *t, uint32_t i)
 	const struct trace_mr *m = &t->mrs[i];
 
 	for (uint32_t k = 0; k < i; k++)
-		if (t->mrs[k].host == m->host && t->mrs[k].va < m->va + m->len &&
-		    m->va < t->mrs[k].va + t->mrs[k].len)
+		if (t->mrs[k].host == m->host &&
+		    (t->mrs[k].va - m->va < m->len || m->va - t->mrs[k].va < t->mrs[k].len))
 			return true;
 	return false;
 }
