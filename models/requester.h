@@ -122,9 +122,10 @@ struct req_qp {
 	uint32_t *after; /* by PSN, of what was sent again: first new packet that was sent later */
 	uint32_t cum;    /* the peer has all before it (una, or past unanswered READs) */
 	uint32_t high;   /* behind the highest PSN that it has */
-	struct req_mark re;  /* to be sent again: what the peer is not known to have of these */
-	struct req_mark ask; /* to be asked for again: what responses are missing of these */
-	bool is_head_lost;   /* the packet at una is to be sent again */
+	struct req_mark re;   /* to be sent again: what the peer is not known to have of these */
+	struct req_mark ask;  /* to be asked for again: what responses are missing of these */
+	struct req_mark anew; /* of these, what is to be asked for a third time */
+	bool is_head_lost;    /* the packet at una is to be sent again */
 	/* what it waits for, and since when; until the peer has all before lost_psn, in vain for 'lost_for' */
 	uint8_t wait, lost_for; /* enum req_wait */
 	bool is_repeating;
@@ -187,8 +188,8 @@ struct requester {
 	struct chan *job, *credit, *cqe, *dma_req, *error, *mpt_op;
 	/* state */
 	struct req_qp *qp;
-	struct tx_sched tx;    /* QPs that can send */
-	struct qp_list feed;   /* QPs of which qp_sched is to be told whether they are fed */
+	struct tx_sched tx;        /* QPs that can send */
+	struct qp_list feed;       /* QPs of which qp_sched is to be told whether they are fed */
 	struct pace_wheel pausing; /* QPs with nothing to send that need no WQE yet: their caps */
 	struct pace_member *pausing_qp;
 	struct qp_list retire; /* QPs whose oldest WQE is finished */

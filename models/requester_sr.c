@@ -13,7 +13,8 @@
  * the window; a longer one, until nothing else is in flight. Their responses are kept like
  * packets at the responder, with the same map: one that overtook others is written to its place,
  * which its PSN tells, and those it overtook are asked for again at once, by a READ of these
- * PSNs only, or from the peer's resources of an ATOMIC. So each is taken once, whatever the
+ * PSNs only, or from the peer's resources of an ATOMIC; the oldest once more when a later one that was
+ * asked for again came before it. So each is taken once, whatever the
  * order; messages end in order. A response is thrown away when it is further ahead than the map,
  * or when its request writes to bytes that an earlier one waits for (sr_ordered). IRN also has
  * the responses acknowledged, so that the peer paces them; here the peer sends a READ's as it is
@@ -123,6 +124,10 @@ void req_sr_answered(struct requester *r, uint32_t qpi, uint32_t psn)
 	came_new(r, qpi, psn);
 	r->placed += psn != q->una;
 	req_acknowledge(r, qpi, psn_min(q->cum, q->top_psn));
+	/* it was asked for again, and so was, before it, what is still missing: that was lost twice */
+	if (psn_diff(psn, q->una) > 0 && psn_diff(psn, q->ask.psn) < 0 &&
+	    psn_diff(q->anew.psn, q->una) <= 0)
+		q->anew = (struct req_mark){ .psn = q->una, .end = psn, .pos = q->acked };
 }
 
 uint32_t req_sr_pass(const struct requester *r, struct req_qp *q, uint32_t to)
@@ -154,6 +159,7 @@ void req_sr_lose_all(struct requester *r, uint32_t qpi)
 
 	q->re = (struct req_mark){ .psn = q->una, .end = q->send_psn, .pos = q->acked };
 	q->ask.end = q->una;
+	q->anew = (struct req_mark){ .psn = q->una, .end = q->una, .pos = q->acked };
 }
 
 void req_sr_take_sack(struct requester *r, const struct rx_pkt *m)
@@ -205,39 +211,38 @@ static const struct req_wqe *marked(const struct req_qp *q, struct req_mark *m)
  * not have, or whose responses are all thrown away, goes out whole. Where the map ends, a run waits until it has grown to half of it.
  */
 static uint32_t missing_len(const struct requester *r, const struct req_qp *q,
-			    const struct req_wqe *w, uint32_t end)
+			    const struct req_mark *m, const struct req_wqe *w, uint32_t end)
 {
-	uint32_t at = (q->ask.psn - w->first_psn) & PSN_MASK, most = req_read_part(w, at), n = 0;
+	uint32_t at = (m->psn - w->first_psn) & PSN_MASK, most = req_read_part(w, at), n = 0;
 
-	if (psn_diff(q->ask.psn, q->cum) >= (int32_t)(at % REQ_READ_PART) ||
-	    !may_overtake(r, q, q->ask.pos))
+	if (psn_diff(m->psn, q->cum) >= (int32_t)(at % REQ_READ_PART) ||
+	    !may_overtake(r, q, m->pos))
 		return most;
-	most = (uint32_t)min_u64(most, (uint32_t)psn_diff(end, q->ask.psn));
-	while (n < most && is_near(r, q, psn_add(q->ask.psn, n)) &&
-	       !is_here(r, q, psn_add(q->ask.psn, n)))
+	most = (uint32_t)min_u64(most, (uint32_t)psn_diff(end, m->psn));
+	while (n < most && is_near(r, q, psn_add(m->psn, n)) && !is_here(r, q, psn_add(m->psn, n)))
 		n++;
-	if (n < most && !is_near(r, q, psn_add(q->ask.psn, n)) && n <= r->sr_mask / 2)
+	if (n < most && !is_near(r, q, psn_add(m->psn, n)) && n <= r->sr_mask / 2)
 		return 0;
 	return n;
 }
 
 /*
- * Move the QP's mark to the next response to be asked for again. Returns how many from there on; 0
+ * Move one of the QP's marks to the next response to be asked for again. Returns how many from there on; 0
  * if there is none.
  */
-static uint32_t find_missing(const struct requester *r, struct req_qp *q)
+static uint32_t find_missing(const struct requester *r, struct req_qp *q, struct req_mark *m)
 {
-	uint32_t end = clip(q, &q->ask, q->una);
+	uint32_t end = clip(q, m, q->una);
 
-	while (psn_diff(q->ask.psn, end) < 0) {
-		const struct req_wqe *w = marked(q, &q->ask);
+	while (psn_diff(m->psn, end) < 0) {
+		const struct req_wqe *w = marked(q, m);
 
 		if (!req_op_of(w)->is_answered)
-			q->ask.psn = psn_add(w->first_psn, w->n_psn);
-		else if (is_here(r, q, q->ask.psn))
-			q->ask.psn = psn_add(q->ask.psn, 1);
+			m->psn = psn_add(w->first_psn, w->n_psn);
+		else if (is_here(r, q, m->psn))
+			m->psn = psn_add(m->psn, 1);
 		else
-			return missing_len(r, q, w, end);
+			return missing_len(r, q, m, w, end);
 	}
 	return 0;
 }
@@ -259,7 +264,7 @@ bool req_sr_recover(struct requester *r, uint32_t qpi)
 	q->is_rtt_timed = false;
 	req_wait_lost(r, qpi, q->re.end);
 	req_kick(r, qpi);
-	return find_missing(r, q) && q->ask.psn == q->una;
+	return find_missing(r, q, &q->ask) && q->ask.psn == q->una;
 }
 
 /* Move the QP's mark to the next packet to be sent again. False if there is none. */
@@ -288,8 +293,8 @@ static bool find_hole(const struct requester *r, struct req_qp *q)
 
 bool req_sr_has_hole(const struct requester *r, struct req_qp *q)
 {
-	return (q->is_head_lost && psn_diff(q->una, q->top_psn) < 0) || find_missing(r, q) ||
-	       find_hole(r, q);
+	return (q->is_head_lost && psn_diff(q->una, q->top_psn) < 0) ||
+	       find_missing(r, q, &q->anew) || find_missing(r, q, &q->ask) || find_hole(r, q);
 }
 
 /* How many packets from packet 'at' of 'w' on, where the mark is, go out again together. */
@@ -307,13 +312,15 @@ static uint32_t hole_len(const struct requester *r, const struct req_qp *q, cons
 struct req_run req_sr_hole(const struct requester *r, struct req_qp *q)
 {
 	struct req_mark head = { .psn = q->una, .pos = q->acked }, *m = &q->re;
-	uint32_t n_missing = q->is_head_lost ? 0 : find_missing(r, q), at;
+	uint32_t n_missing = 0, at;
 	const struct req_wqe *w;
 	struct req_run run;
 
 	if (q->is_head_lost)
 		m = &head;
-	else if (n_missing)
+	else if ((n_missing = find_missing(r, q, &q->anew)) != 0)
+		m = &q->anew;
+	else if ((n_missing = find_missing(r, q, &q->ask)) != 0)
 		m = &q->ask;
 	w = req_wqe(q, m->pos);
 	at = (m->psn - w->first_psn) & PSN_MASK;

@@ -53,6 +53,7 @@ void req_begin_life(struct requester *r, uint32_t qpi, uint32_t psn)
 			      .high = psn,
 			      .re = { .psn = psn, .end = psn, .pos = old.tail },
 			      .ask = { .psn = psn, .end = psn, .pos = old.tail },
+			      .anew = { .psn = psn, .end = psn, .pos = old.tail },
 			      .retry_left = a->retry,
 			      .rnr_left = a->rnr_retry,
 			      .timer = REQ_NO_TIMER,

@@ -88,6 +88,7 @@ struct rsp_pass {
 	uint32_t start, at, stop;
 	uint32_t end_b; /* byte of the whole response at which it ends */
 	bool is_here;   /* the state of the resource is in the NIC for it (rsc_cache) */
+	bool is_cut;    /* what is behind 'stop' follows in another pass: no Last */
 };
 
 /* A responder resource: a READ or ATOMIC that can be answered again. */

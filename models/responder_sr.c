@@ -137,12 +137,17 @@ bool rsp_sr_replay(struct responder *r, struct rsp_qp *q, const struct rsp_ctx *
 	bool is_read = opcode_info[s->opcode].op_class == CLASS_READ;
 	uint32_t end_b = is_read ? c->at * rsp_attr(r, c->m.qpi)->mtu + c->dma_len : s->len;
 	uint32_t stop = is_read ? psn_count(end_b, rsp_attr(r, c->m.qpi)->mtu) : 1;
+	bool is_cut = s->is_active && stop > s->pass.at; /* the rest was not sent yet */
 
-	if (s->is_active && c->at >= s->pass.at) /* they were not sent yet */
+	if (s->is_active && c->at >= s->pass.at)
 		return true;
-	if (rsp_is_replaying(q) || (s->is_active && stop > s->pass.at))
+	if (rsp_is_replaying(q))
 		return false;
-	q->again = (struct rsp_pass){ .start = c->at, .at = c->at, .stop = stop, .end_b = end_b };
+	q->again = (struct rsp_pass){ .start = c->at,
+				      .at = c->at,
+				      .stop = is_cut ? s->pass.at : stop,
+				      .end_b = end_b,
+				      .is_cut = is_cut };
 	q->again_slot = c->slot;
 	if (r->rsc_cache)
 		rsp_want_rsc(r, c->m.qpi);

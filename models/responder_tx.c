@@ -237,7 +237,7 @@ static uint64_t push_job(struct responder *r, uint32_t qpi, uint32_t slot,
 			    .kind = op_class == CLASS_ATOMIC ? JOB_ATOMIC_ACK : JOB_READ_RSP,
 			    .syndrome = rsp_ack_syndrome(r, qpi),
 			    .is_first = pass->at == pass->start,
-			    .is_last = pass->at + n == pass->stop,
+			    .is_last = pass->at + n == pass->stop && !pass->is_cut,
 			    .is_retry = s->is_answered || pass->start || pass == &q->again };
 
 	tx_job_push(r->job, &j);

@@ -278,6 +278,27 @@ static void parts_that_were_not_sent_are_not_sent_twice(void)
 	tbs_end(&s);
 }
 
+/* A part that begins in what was sent and ends in what was not: it goes at once, up to there. */
+static void part_that_was_sent_by_half_goes_by_half(void)
+{
+	uint32_t n_sent[200] = { 0 }, n_last = 0, n_twice = 0;
+
+	start_single(sr[0]);
+	ask(0, 0, 0, 200);
+	ask(100, 2, 2, 190);
+	tbs_settle(&s);
+	for (uint32_t i = 0; i < s.job->n_received; i++) {
+		n_sent[tbs_job(&s, i)->psn - TBS_PSN]++;
+		n_last += tbs_job(&s, i)->is_last;
+	}
+	CU_ASSERT_EQUAL(n_last, 1);
+	while (n_sent[2 + n_twice] == 2)
+		n_twice++;
+	CU_ASSERT(n_twice > 2 && n_twice < 190);
+	CU_ASSERT_EQUAL(s.job->n_received, 200 + n_twice);
+	tbs_end(&s);
+}
+
 /* Only within the READ that was executed; go-back-N knows no part that ends before its end. */
 static void parts_that_were_not_read_are_dropped(void)
 {
@@ -341,6 +362,7 @@ CU_TestInfo test_responder_sr_tests[] = {
 	TEST(parts_of_a_response_go_before_what_is_new),
 	TEST(parts_that_were_not_sent_are_not_sent_twice),
 	TEST(parts_that_were_not_read_are_dropped),
+	TEST(part_that_was_sent_by_half_goes_by_half),
 	TEST(atomic_is_answered_again_from_its_resource),
 	CU_TEST_INFO_NULL,
 };
