@@ -228,8 +228,9 @@ static void print_chain_up(const struct evidence *e, FILE *f)
 		follow_chain(e, f);
 }
 
-void explain_print(const struct sim *s, const struct report *r, FILE *f)
+void explain_print(const struct sim *s, const struct report *r, int argc, char **argv, FILE *f)
 {
+	struct trials trials;
 	struct totals t = add_up(r);
 	uint64_t span_ps = t.n ? t.last_ps - t.first_ps : 0;
 	struct explain_unit u[SHOWN_UNITS];
@@ -244,6 +245,10 @@ void explain_print(const struct sim *s, const struct report *r, FILE *f)
 	e.waits = waits = find_waits(s, span_ps, &e.n_waits);
 	e.qps = qps = find_qp_waits(s, &e.n_qps);
 	e.limit = limit_of_qps(&e);
+	if (argc) {
+		trials_make(&trials, s, argc, argv, &t);
+		e.trials = &trials;
+	}
 	fprintf(f, "\n");
 	print_verdict(&e, f);
 	print_stages(&t, f);
@@ -254,4 +259,6 @@ void explain_print(const struct sim *s, const struct report *r, FILE *f)
 	print_losses(&e, f);
 	free(waits);
 	free(qps);
+	if (argc)
+		trials_free(&trials);
 }

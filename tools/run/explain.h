@@ -33,7 +33,10 @@ struct explain_unit {
  */
 unsigned explain_units(const struct sim *s, uint64_t span_ps, struct explain_unit *u, unsigned max);
 
-/* The whole text. */
-void explain_print(const struct sim *s, const struct report *r, FILE *f);
+/*
+ * The whole text. 'argc', 'argv' ask for the same run again, for trials (explain_trials.h); argc 0: it cannot
+ * be had again.
+ */
+void explain_print(const struct sim *s, const struct report *r, int argc, char **argv, FILE *f);
 
 #endif

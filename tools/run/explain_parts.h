@@ -6,6 +6,7 @@
 #define TOOLS_RUN_EXPLAIN_PARTS_H
 
 #include "tools/run/explain.h"
+#include "tools/run/explain_trials.h"
 
 #define PPM 1000000u
 #define MIN_WAIT_PPM 10000u /* less than 1 % is no news */
@@ -34,6 +35,7 @@ struct evidence {
 	const struct explain_unit *units; /* busiest first */
 	const struct wait *waits, *qps;   /* longest first */
 	const struct wait *limit;         /* of qps: what they are not allowed, or NULL */
+	const struct trials *trials;      /* NULL: none was made */
 	unsigned n_units, n_waits, n_qps;
 };
 

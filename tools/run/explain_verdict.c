@@ -260,8 +260,117 @@ static void print_behind(const struct evidence *e, const struct block *at, FILE 
 	free(waits);
 }
 
+/* What busy times and waits say, in one line. */
+static void name_by_use(const struct evidence *e, FILE *f)
+{
+	if (!name_unit(e, f) && !name_pool(e, f) && !name_end_of_chain(e, f) &&
+	    !name_limit_of_qps(e, f) && !name_round_trip(e, f))
+		name_latency(e, f);
+}
+
+/* ---- what trials say ---- */
+
+/* Who gains so much of what the best gains is named with it. */
+#define CLOSE_PPM 750000u
+
+static void print_trial(const struct trials *t, const struct trial *x, const char *intro, FILE *f)
+{
+	const struct lever *l = trial_lever(t, x);
+	char name[128], now[64], then[64];
+
+	fprintf(f, "%s%s", intro, trial_name(x, name, sizeof(name)));
+	if (l)
+		fprintf(f, " (%s): %s instead of %s", l->f->doc,
+			value_format(l->f, l->then, then, sizeof(then)),
+			value_format(l->f, l->now, now, sizeof(now)));
+	else
+		fprintf(f, " (several of its parameters): four times of all");
+	fprintf(f, " gains ");
+	print_percent(f, 0, trial_gain(t, x));
+	fprintf(f, "\n");
+}
+
+static bool is_about(const struct trial *x, const char *text)
+{
+	return strstr(text, x->only ? x->only->b->name : x->part) != NULL;
+}
+
+/* The line for which 'name' is right, without an intro and its newline; "" if it finds nothing. Free it. */
+static char *line_of(const struct evidence *e, void (*name)(const struct evidence *e, FILE *f))
+{
+	struct evidence plain = *e;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	SIM_CHECK(f, NULL);
+	plain.intro = "";
+	name(&plain, f);
+	SIM_CHECK(fclose(f) == 0, NULL);
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+/* The best trial, those that come near, and what use says of the same. */
+static void print_best(const struct evidence *e, FILE *f)
+{
+	const struct trials *t = e->trials;
+	const struct trial *best = &t->found[0];
+	const struct lever *l = trial_lever(t, best);
+	char *use = line_of(e, name_by_use);
+
+	print_trial(t, best, e->intro, f);
+	for (unsigned i = 1; i < t->n; i++)
+		if (share_ppm(trial_weight(t, &t->found[i]), trial_weight(t, best)) >= CLOSE_PPM)
+			print_trial(t, &t->found[i], "  or as well: ", f);
+	if (!is_about(best, use) && l && l->is_latency) {
+		free(use);
+		use = line_of(e, name_latency);
+	}
+	if (is_about(best, use) || (l && l->is_latency))
+		fprintf(f, "  seen in: %s\n", use);
+	free(use);
+}
+
+/*
+ * What shortens a request gains much where few may be on the way: then that they are few is the limit, which
+ * the trace sets.
+ */
+static bool name_few(const struct evidence *e, FILE *f)
+{
+	const struct lever *l = trial_lever(e->trials, &e->trials->found[0]);
+	const struct explain_unit *u = e->units;
+
+	if (!l || !l->is_latency || (e->n_units && u->b == l->b && u->ppm >= EXPLAIN_CRITICAL_PPM))
+		return false;
+	return (e->limit ? name_limit_of_qps(e, f) : name_round_trip(e, f));
+}
+
+static void print_gains(const struct trials *t, FILE *f)
+{
+	fprintf(f, "\nwhat gains %s (one change each, of %u tried%s)\n",
+		t->by_latency ? "latency" : "requests a second", t->runs,
+		t->until_ps == TIME_NEVER ? "" : ", in the first part of the run");
+	if (t->n == 0)
+		fprintf(f, "  none gains 3 %%: several limit at once, or the trace does\n");
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct trial *x = &t->found[i];
+		const struct lever *l = trial_lever(t, x);
+		char name[128], now[64], then[64];
+
+		fprintf(f, "  ");
+		print_percent(f, 4, trial_gain(t, x));
+		fprintf(f, "  %s", trial_name(x, name, sizeof(name)));
+		if (l)
+			fprintf(f, "  %s > %s", value_format(l->f, l->now, now, sizeof(now)),
+				value_format(l->f, l->then, then, sizeof(then)));
+		fprintf(f, "\n");
+	}
+}
+
 void print_verdict(const struct evidence *e, FILE *f)
 {
+	const struct trials *t = e->trials;
 	const struct block *at = NULL;
 
 	if (name_losses(e, &at, f)) {
@@ -269,7 +378,10 @@ void print_verdict(const struct evidence *e, FILE *f)
 			print_behind(e, at, f);
 		return;
 	}
-	if (!name_unit(e, f) && !name_pool(e, f) && !name_end_of_chain(e, f) &&
-	    !name_limit_of_qps(e, f) && !name_round_trip(e, f))
-		name_latency(e, f);
+	if (!t || t->n == 0 || t->by_latency)
+		name_by_use(e, f);
+	else if (!name_few(e, f))
+		print_best(e, f);
+	if (t && t->runs)
+		print_gains(t, f);
 }

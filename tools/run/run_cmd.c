@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@
 
 /* One run, from its command line to its files. */
 struct run {
+	int argc;
+	char **argv;
 	struct run_options opt;
 	struct config cfg;
 	struct scenario sc;
@@ -155,6 +158,14 @@ static bool close_files(struct run *u, struct err *e)
 	return ok;
 }
 
+/* The trace is a file, which can be read again; a pipe cannot. */
+static bool is_repeatable(const struct run *u)
+{
+	struct stat st;
+
+	return stat(u->trace_path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static int finish(struct run *u, enum sim_end end, struct err *e)
 {
 	struct system *sys = u->r.system;
@@ -175,7 +186,7 @@ static int finish(struct run *u, enum sim_end end, struct err *e)
 	if (u->mrc && !u->opt.is_quiet)
 		mrc_print(u->mrc, stdout);
 	if (u->opt.is_explained)
-		run_report_explain(u->report, stdout);
+		run_report_explain(u->report, is_repeatable(u) ? u->argc : 0, u->argv, stdout);
 	run_report_failures(u->report, u->opt.is_quiet ? stderr : stdout);
 	return stuck ? EXIT_STALLED : held && !lost ? EXIT_OK : EXIT_EXPECT;
 }
@@ -198,7 +209,7 @@ static void destroy(struct run *u)
 
 int cmd_run(int argc, char **argv, struct err *e)
 {
-	struct run u = { 0 };
+	struct run u = { .argc = argc, .argv = argv };
 	int status = EXIT_BAD_INPUT;
 
 	config_init(&u.cfg);

@@ -202,9 +202,9 @@ void run_report_print(const struct run_report *rp, FILE *f)
 	report_print(&rp->report, f);
 }
 
-void run_report_explain(const struct run_report *rp, FILE *f)
+void run_report_explain(const struct run_report *rp, int argc, char **argv, FILE *f)
 {
-	explain_print(&rp->r->sim, &rp->report, f);
+	explain_print(&rp->r->sim, &rp->report, argc, argv, f);
 }
 
 void run_report_failures(const struct run_report *rp, FILE *f)

@@ -32,8 +32,8 @@ bool run_report_finish(struct run_report *rp, const struct scenario *sc, bool *h
 bool run_report_how(const struct run_report *rp, const struct run_options *o,
 		    const char *trace_path, double wall_s, struct err *e);
 
-/* Which unit limited the run, and what waited for what. */
-void run_report_explain(const struct run_report *rp, FILE *f);
+/* What limited the run that argc, argv ask for, and what waited for what; argc 0: it cannot be had again. */
+void run_report_explain(const struct run_report *rp, int argc, char **argv, FILE *f);
 
 /* The timing tables; each `expect` that failed. */
 void run_report_print(const struct run_report *rp, FILE *f);

@@ -8,16 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/run/report.h"
-#include "models/rnic.h"
+#include "tools/run/trial.h"
 
 #define MAX_ENTRY 512u
-
-/* What is compared, over all operations. */
-struct what_result {
-	uint64_t n, errors, bytes, span_ps, mean_ps, p99_ps;
-	bool is_done; /* the run came to its end */
-};
 
 /* Copy the entry at *at up to 'end' (a character, or the end of the text); moves *at behind it. */
 static bool next_part(const char **at, char end, char part[MAX_ENTRY], struct err *e)
@@ -36,8 +29,9 @@ static bool next_part(const char **at, char end, char part[MAX_ENTRY], struct er
 	return true;
 }
 
-static bool set_all(struct config *cfg, const char *entry, struct err *e)
+static bool set_all(struct config *cfg, void *changes, struct err *e)
 {
+	const char *entry = changes;
 	char one[MAX_ENTRY] = "";
 
 	while (*entry)
@@ -46,85 +40,8 @@ static bool set_all(struct config *cfg, const char *entry, struct err *e)
 	return true;
 }
 
-static struct what_result measure(const struct report *r)
-{
-	struct what_result o = { 0 };
-	uint64_t first = UINT64_MAX, last = 0;
-	struct hist *all = x_calloc(1, sizeof(*all));
-
-	for (unsigned i = 0; i < WR_OPCODES; i++) {
-		const struct report_op *op = &r->ops[i];
-
-		o.errors += op->errors;
-		if (op->n == 0)
-			continue;
-		o.n += op->n;
-		o.bytes += op->bytes;
-		first = min_u64(first, op->first_ps);
-		last = max_u64(last, op->last_ps);
-		hist_merge(all, &op->latency);
-	}
-	o.span_ps = o.n ? last - first : 0;
-	o.mean_ps = hist_mean(all);
-	o.p99_ps = hist_quantile(all, 990000);
-	free(all);
-	return o;
-}
-
-/* Run it as it was built. */
-static bool run(struct rnic *r, const struct scenario *sc, struct what_result *o, struct err *e)
-{
-	struct report *report = x_calloc(1, sizeof(*report));
-	uint32_t host, qp;
-	bool ok;
-
-	report_init(report);
-	r->sim.until_ps = sc->until;
-	r->stall_ps = sc->stall;
-	oplog_attach(r->system->oplog, &report->sink);
-	ok = netlist_finish(&r->sim, e);
-	if (ok) {
-		rnic_run(r);
-		oplog_flush(r->system->oplog);
-		*o = measure(report);
-		o->is_done = system_unfinished(r->system, &host, &qp) == 0;
-		if (r->system->err.is_set) {
-			*e = r->system->err;
-			ok = false;
-		}
-	}
-	free(report);
-	return ok;
-}
-
-/* The run of argc, argv with the changes of 'entry' (NULL: none): built only when 'o' is NULL. */
-static bool try(int argc, char **argv, const char *entry, struct what_result *o, struct err *e)
-{
-	struct run_options opt = { 0 };
-	struct scenario sc;
-	struct config cfg;
-	struct rnic r;
-	struct trace *t = NULL;
-	char *path = NULL;
-	bool ok;
-
-	config_init(&cfg);
-	ok = run_options_parse(argc, argv, &opt, &cfg, e) && (!entry || set_all(&cfg, entry, e)) &&
-	     scenario_apply(&cfg, &opt, &sc, &path, e) && (t = trace_open(path, e)) != NULL;
-	if (ok) {
-		ok = rnic_build(&r, &cfg, t, sc.seed, e) && (!o || run(&r, &sc, o, e));
-		rnic_destroy(&r);
-	}
-	if (t)
-		trace_close(t);
-	free(path);
-	run_options_free(&opt);
-	config_destroy(&cfg);
-	return ok;
-}
-
-/* Call try() for each entry. 'f' NULL: build only. */
-typedef bool entry_fn(const char *entry, void *arg, struct err *e);
+/* What is done with each entry. */
+typedef bool entry_fn(char *entry, void *arg, struct err *e);
 
 static bool each_entry(const struct run_options *o, entry_fn *fn, void *arg, struct err *e)
 {
@@ -145,14 +62,14 @@ struct call {
 	int argc;
 	char **argv;
 	FILE *f;
-	struct what_result base;
+	struct trial_result base;
 };
 
-static bool check_entry(const char *entry, void *arg, struct err *e)
+static bool check_entry(char *entry, void *arg, struct err *e)
 {
 	const struct call *c = arg;
 
-	return try(c->argc, c->argv, entry, NULL, e);
+	return trial_run(c->argc, c->argv, set_all, entry, TIME_NEVER, NULL, e);
 }
 
 bool what_if_check(const struct run_options *o, int argc, char **argv, struct err *e)
@@ -180,18 +97,18 @@ static void print_gain(FILE *f, double now, double base)
 	fprintf(f, " %9s", times);
 }
 
-static double gbps(const struct what_result *o)
+static double gbps(const struct trial_result *o)
 {
 	return o->span_ps ? (double)o->bytes * 8e3 / (double)o->span_ps : 0;
 }
 
-static double mops(const struct what_result *o)
+static double mops(const struct trial_result *o)
 {
 	return o->span_ps ? (double)o->n * 1e6 / (double)o->span_ps : 0;
 }
 
-static void print_outcome(FILE *f, const char *name, const struct what_result *o,
-			  const struct what_result *base)
+static void print_outcome(FILE *f, const char *name, const struct trial_result *o,
+			  const struct trial_result *base)
 {
 	fprintf(f, "%-40s %8" PRIu64 " %7" PRIu64 " %11.3f", name, o->n, o->errors,
 		(double)o->mean_ps / 1e6);
@@ -203,12 +120,12 @@ static void print_outcome(FILE *f, const char *name, const struct what_result *o
 	fprintf(f, "%s\n", o->is_done ? "" : "  (did not come to its end)");
 }
 
-static bool run_entry(const char *entry, void *arg, struct err *e)
+static bool run_entry(char *entry, void *arg, struct err *e)
 {
 	const struct call *c = arg;
-	struct what_result o;
+	struct trial_result o;
 
-	if (!try(c->argc, c->argv, entry, &o, e))
+	if (!trial_run(c->argc, c->argv, set_all, entry, TIME_NEVER, &o, e))
 		return false;
 	print_outcome(c->f, entry, &o, &c->base);
 	return true;
@@ -218,7 +135,7 @@ bool what_if_print(const struct run_options *o, int argc, char **argv, FILE *f, 
 {
 	struct call c = { argc, argv, f, { 0 } };
 
-	if (!try(argc, argv, NULL, &c.base, e))
+	if (!trial_run(argc, argv, NULL, NULL, TIME_NEVER, &c.base, e))
 		return false;
 	fprintf(f, "\n%-40s %8s %7s %11s %9s %11s %9s %11s %9s %9s\n", "what if", "requests",
 		"errors", "mean [us]", "change", "p99 [us]", "change", "Gb/s", "M/s", "change");
