@@ -136,7 +136,7 @@ static const struct {
 	{ credited, "", "", "QPs of nic0.requester wait for end-to-end credits", fed },
 };
 
-/* The first line of --explain names the cause; 'us' is the time that the run took. */
+/* The first line of --explain=counts names the cause; 'us' is the time that the run took. */
 static bool is_named(const char *trace, const char *settings, const char *cause, double *us)
 {
 	static const char span[] = "\nbusiest units (share of ";
@@ -145,7 +145,7 @@ static bool is_named(const char *trace, const char *settings, const char *cause,
 	const char *at, *time;
 	bool is_there;
 
-	snprintf(args, sizeof(args), "--explain %s", settings);
+	snprintf(args, sizeof(args), "--explain=counts %s", settings);
 	snprintf(line, sizeof(line), "critical resource: %s", cause);
 	p = tb_printed_run(trace, args);
 	at = strstr(p.out, "\n\nwhere the time of a request goes");

@@ -338,7 +338,7 @@ static void check_help(char *program)
 		{ "--help", "rnicsim run SCENARIO.ini" },
 		{ "-h", "rnicsim run SCENARIO.ini" },
 		{ "run --help", "usage: rnicsim run SCENARIO.ini" },
-		{ "run --help", "[--explain] [--what-if key=value,...] [--mrc]" },
+		{ "run --help", "[--explain[=counts]] [--what-if key=value,...] [--mrc]" },
 		{ "run @gone.ini --help", "usage: rnicsim run SCENARIO.ini" },
 		{ "trace --help", "rnicsim trace convert IN.jsonl" },
 		{ "trace gen --help", "rnicsim trace gen [-o FILE[.gz]]" },

@@ -13,7 +13,7 @@ static const struct command run_command = {
 	.usage =
 		"SCENARIO.ini [-o DIR] [--trace FILE] [--set block.key=value]... [--wave FILE.fst|FILE.vcd] "
 		"[--pcap FILE.pcapng] [--timeline FILE.json] [--until TIME] [--seed N] [--quiet] "
-		"[--explain] [--what-if key=value,...] [--mrc]",
+		"[--explain[=counts]] [--what-if key=value,...] [--mrc]",
 	.doc = "replay a verbs trace through simulated NICs",
 	.more = "\n"
 		"  --set mtt.ways=4 sets what `rnicsim describe` lists, over the scenario and its profile.\n"

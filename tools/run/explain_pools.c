@@ -92,15 +92,6 @@ static bool is_cause(const struct evidence *e, const struct wait *w)
 	       (!e->limit || share_ppm(sum_ps(e, w), e->t->served_ps) >= CRITICAL_WAIT_PPM);
 }
 
-/* The longest of these waits that holds requests up, or NULL. */
-static const struct wait *pool_wait(const struct evidence *e)
-{
-	for (unsigned i = 0; i < e->n_waits; i++)
-		if (is_cause(e, &e->waits[i]))
-			return &e->waits[i];
-	return NULL;
-}
-
 /* The block 'behind' of the NIC of 'who' waits for misses most of the time: that wait, or NULL. */
 static const struct wait *misses_behind(const struct evidence *e, const char *who,
 					const char *behind)
@@ -115,6 +106,22 @@ static const struct wait *misses_behind(const struct evidence *e, const char *wh
 	return NULL;
 }
 
+/* The longest of these waits that holds requests up, or NULL; *miss: the misses behind it. */
+static const struct wait *pool_wait(const struct evidence *e, const struct wait **miss)
+{
+	for (unsigned i = 0; i < e->n_waits; i++) {
+		const struct wait *w = &e->waits[i];
+
+		if (!is_cause(e, w))
+			continue;
+		*miss = misses_behind(e, w->who, kind_of(w)->behind);
+		/* what is served in a pipeline waits for nobody, unless it misses */
+		if (!kind_of(w)->behind || *miss)
+			return w;
+	}
+	return NULL;
+}
+
 const char *pool_name(const struct wait *w)
 {
 	return kind_of(w)->name;
@@ -122,11 +129,10 @@ const char *pool_name(const struct wait *w)
 
 bool name_pool(const struct evidence *e, FILE *f)
 {
-	const struct wait *w = pool_wait(e), *miss;
+	const struct wait *miss = NULL, *w = pool_wait(e, &miss);
 
 	if (!w)
 		return false;
-	miss = misses_behind(e, w->who, kind_of(w)->behind);
 	fprintf(f, "%s%s of %s (%s), waited for ", e->intro, miss ? "cache misses" : pool_name(w),
 		miss ? miss->who : w->who, miss ? miss->what : w->what);
 	print_percent(f, 0, w->ppm);

@@ -13,8 +13,8 @@
 __extension__ typedef unsigned __int128 u128;
 
 /* A trial is cut off where the run had made so many steps of blocks, if it made more. */
-#define TRIAL_STEPS 500000u
-#define TRIAL_REQUESTS 2000u  /* or so many requests were done, if that was later */
+#define TRIAL_STEPS 400000u
+#define TRIAL_PACKETS 2000u   /* or so many were taken, if that was later */
 #define LEAST_GAIN_PPM 30000u /* less is chance */
 #define MAX_PARTS 32u
 #define TRIED_PARTS 3u /* of which each parameter is tried */
@@ -30,11 +30,10 @@ struct search {
 	struct trial_result base;
 };
 
-/* A whole part has more sets in its caches, and not more ways besides: that is more lines than they may have. */
 static bool is_of(const struct lever *l, const struct trial *x)
 {
-	return strcmp(lever_part(l->b), x->part) == 0 &&
-	       (x->f ? l->f == x->f : !ends_with(l->f->name, "ways")) && (!x->only || l == x->only);
+	return strcmp(lever_part(l->b), x->part) == 0 && (x->f ? l->f == x->f : !l->is_alone) &&
+	       (!x->only || l == x->only);
 }
 
 struct setting_of {
@@ -57,6 +56,24 @@ static uint64_t more_ppm(u128 now, u128 base)
 	return base && now > base ? (uint64_t)((now - base) * PPM / base) : 0;
 }
 
+/* What does not go together within part 'x' is tried alone. */
+static void part_company(const struct search *s, const struct trial *x)
+{
+	struct lever *l = s->t->levers, *end = l + s->t->n_levers;
+	struct setting_of a = { s->t, x };
+
+	for (struct lever *k = l; k < end; k++)
+		k->is_alone |= strcmp(lever_part(k->b), x->part) == 0;
+	for (; l < end; l++) {
+		struct err e = { 0 };
+
+		if (strcmp(lever_part(l->b), x->part) != 0)
+			continue;
+		l->is_alone = false;
+		l->is_alone = !trial_run(s->argc, s->argv, set_levers, &a, TIME_NEVER, NULL, &e);
+	}
+}
+
 /* False: the settings do not go together. */
 static bool make_trial(struct search *s, struct trial *x)
 {
@@ -68,9 +85,9 @@ static bool make_trial(struct search *s, struct trial *x)
 	s->t->runs++;
 	if (!trial_run(s->argc, s->argv, set_levers, &a, s->t->until_ps, &o, &e))
 		return false;
-	if (o.errors > b->errors || (s->t->until_ps == TIME_NEVER && !o.is_done))
+	if (o.errors > b->errors || (b->is_done && !o.is_done))
 		return true;
-	if (s->t->until_ps == TIME_NEVER)
+	if (b->is_done)
 		x->rate_ppm = more_ppm((u128)o.n * b->span_ps, (u128)b->n * o.span_ps);
 	else /* not by completions, which come in batches */
 		x->rate_ppm = more_ppm(o.packets, b->packets);
@@ -132,7 +149,10 @@ static unsigned try_parts(struct search *s, struct trial *parts)
 
 		if (is_listed(all, n, x.part))
 			continue;
-		x.is_refused = !make_trial(s, &x);
+		if (!make_trial(s, &x)) {
+			part_company(s, &x);
+			make_trial(s, &x);
+		}
 		best = max_u64(best, x.rate_ppm);
 		all[n++] = x;
 	}
@@ -195,12 +215,11 @@ static void try_params(struct search *s, const struct trial *part)
 
 static void search(struct search *s)
 {
-	struct trial parts[MAX_PARTS], found[TRIALS_SHOWN];
+	struct trial parts[MAX_PARTS], found[TRIALS_SHOWN] = { 0 };
 	unsigned n = try_parts(s, parts), k = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		if (parts[i].is_refused ||
-		    (i < TRIED_PARTS && trial_gain(s->t, &parts[i]) >= LEAST_GAIN_PPM))
+	for (unsigned i = 0; i < n && i < TRIED_PARTS; i++)
+		if (trial_gain(s->t, &parts[i]) >= LEAST_GAIN_PPM)
 			try_params(s, &parts[i]);
 	for (unsigned i = 0; i < s->t->n && i < TRIED_NICS; i++)
 		try_nics(s, &s->t->found[i]);
@@ -214,17 +233,19 @@ static void search(struct search *s)
 	s->t->n = k;
 }
 
-/* The run as it was, as far as trials go: 'n' requests were successful. */
-static bool make_base(struct search *s, uint64_t n)
+/* The run as it was, as far as trials go. */
+static bool make_base(struct search *s)
 {
+	uint64_t *until_ps = &s->t->until_ps;
 	struct err e = { 0 };
 
-	for (;;) {
-		if (!trial_run(s->argc, s->argv, NULL, NULL, s->t->until_ps, &s->base, &e))
+	for (;; *until_ps *= 2) {
+		if (!trial_run(s->argc, s->argv, NULL, NULL, *until_ps, &s->base, &e))
 			return false;
-		if (s->base.n >= min_u64(n, TRIAL_REQUESTS))
-			return true;
-		s->t->until_ps *= 2;
+		if (s->base.is_done)
+			*until_ps = TIME_NEVER;
+		if (s->base.packets >= TRIAL_PACKETS || *until_ps > TIME_NEVER / 2)
+			return s->base.packets > 0;
 	}
 }
 
@@ -238,7 +259,7 @@ void trials_make(struct trials *t, const struct sim *s, int argc, char **argv,
 	t->levers = levers_of(s, &t->n_levers);
 	if (s->steps > TRIAL_STEPS)
 		t->until_ps = sum->first_ps + (uint64_t)((u128)span_ps * TRIAL_STEPS / s->steps);
-	if (make_base(&x, sum->n))
+	if (make_base(&x))
 		search(&x);
 }
 

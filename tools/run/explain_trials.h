@@ -22,7 +22,6 @@ struct trial {
 	const char *part;         /* "mtt": in all NICs */
 	const struct field *f;    /* NULL: all parameters of the part */
 	const struct lever *only; /* NULL: in all NICs */
-	bool is_refused;          /* the settings do not go together: it was not made */
 	uint64_t rate_ppm;        /* so many more requests a second */
 	uint64_t latency_ppm;     /* the mean latency is the 1 + latency_ppm / 10^6 th part */
 };

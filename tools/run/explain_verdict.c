@@ -332,18 +332,30 @@ static void print_best(const struct evidence *e, FILE *f)
 	free(use);
 }
 
-/*
- * What shortens a request gains much where few may be on the way: then that they are few is the limit, which
- * the trace sets.
- */
-static bool name_few(const struct evidence *e, FILE *f)
+/* Nothing gains that there could be more of, only what shortens a request, and no unit is busy with that. */
+static bool is_latency_bound(const struct evidence *e)
 {
-	const struct lever *l = trial_lever(e->trials, &e->trials->found[0]);
+	const struct trials *t = e->trials;
 	const struct explain_unit *u = e->units;
 
-	if (!l || !l->is_latency || (e->n_units && u->b == l->b && u->ppm >= EXPLAIN_CRITICAL_PPM))
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct lever *l = trial_lever(t, &t->found[i]);
+		bool is_close = share_ppm(trial_weight(t, &t->found[i]),
+					  trial_weight(t, &t->found[0])) >= CLOSE_PPM;
+		bool is_busy = l && e->n_units && u->b == l->b && u->ppm >= EXPLAIN_CRITICAL_PPM;
+
+		if (is_close && (!l || !l->is_latency || is_busy))
+			return false;
+	}
+	return true;
+}
+
+/* The time of a request counts where few may be on the way: then that they are few is the limit, which the trace sets. */
+static bool name_few(const struct evidence *e, FILE *f)
+{
+	if (!is_latency_bound(e))
 		return false;
-	return (e->limit ? name_limit_of_qps(e, f) : name_round_trip(e, f));
+	return e->limit ? name_limit_of_qps(e, f) : name_round_trip(e, f);
 }
 
 static void print_gains(const struct trials *t, FILE *f)

@@ -102,6 +102,24 @@ static uint64_t improved(const struct field *f, uint64_t v)
 	}
 }
 
+/* What a link has from the MACs at its ends, one of which has less: it is theirs. */
+static bool is_borrowed(const struct block *b, const struct field *f)
+{
+	const struct sim *s = b->sim;
+
+	if (strcmp(b->cls->name, "wire") != 0 || strcmp(f->name, "rate") != 0)
+		return false;
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		const struct block *mac = s->blocks[i];
+
+		if (strcmp(mac->cls->name, "mac") == 0 &&
+		    field_get(mac, field_find(mac->cls->fields, FIELD_PARAM, "rate")) !=
+			    field_get(b, f))
+			return true;
+	}
+	return false;
+}
+
 static void add_levers(const struct block *b, const struct field *fields, struct lever *l,
 		       unsigned *n)
 {
@@ -111,7 +129,7 @@ static void add_levers(const struct block *b, const struct field *fields, struct
 		struct lever x = { .b = b, .f = f };
 
 		if (f->kind != FIELD_PARAM || f->form == FORM_STR ||
-		    is_in(fixed, ARRAY_LEN(fixed), f->name))
+		    is_in(fixed, ARRAY_LEN(fixed), f->name) || is_borrowed(b, f))
 			continue;
 		x.now = field_get(b, f);
 		x.then = improved(f, x.now);

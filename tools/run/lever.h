@@ -16,6 +16,7 @@ struct lever {
 	const struct block *b;
 	const struct field *f;
 	uint64_t now, then; /* in base units; they differ */
+	bool is_alone;      /* it does not go together with the others of its part */
 	bool is_latency;    /* time that passes, which others can use: less is better */
 };
 

@@ -158,12 +158,12 @@ static bool close_files(struct run *u, struct err *e)
 	return ok;
 }
 
-/* The trace is a file, which can be read again; a pipe cannot. */
-static bool is_repeatable(const struct run *u)
+/* Trials are wanted, and the trace is a file, which can be read again; a pipe cannot. */
+static bool has_trials(const struct run *u)
 {
 	struct stat st;
 
-	return stat(u->trace_path, &st) == 0 && S_ISREG(st.st_mode);
+	return !u->opt.has_no_trials && stat(u->trace_path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 static int finish(struct run *u, enum sim_end end, struct err *e)
@@ -186,7 +186,7 @@ static int finish(struct run *u, enum sim_end end, struct err *e)
 	if (u->mrc && !u->opt.is_quiet)
 		mrc_print(u->mrc, stdout);
 	if (u->opt.is_explained)
-		run_report_explain(u->report, is_repeatable(u) ? u->argc : 0, u->argv, stdout);
+		run_report_explain(u->report, has_trials(u) ? u->argc : 0, u->argv, stdout);
 	run_report_failures(u->report, u->opt.is_quiet ? stderr : stdout);
 	return stuck ? EXIT_STALLED : held && !lost ? EXIT_OK : EXIT_EXPECT;
 }

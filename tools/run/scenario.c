@@ -54,10 +54,21 @@ static const struct option {
 	{ "--what-if", offsetof(struct run_options, what_if), NULL },
 };
 
-static const char *const all_names[] = { "-o",         "--trace",       "--wave",  "--pcap",
-					 "--timeline", "--seed",        "--until", "--set",
-					 "--quiet",    "--every-cycle", "--order", "--explain",
-					 "--what-if",  "--mrc" };
+static const char *const all_names[] = { "-o",
+					 "--trace",
+					 "--wave",
+					 "--pcap",
+					 "--timeline",
+					 "--seed",
+					 "--until",
+					 "--set",
+					 "--quiet",
+					 "--every-cycle",
+					 "--order",
+					 "--explain",
+					 "--explain=counts",
+					 "--what-if",
+					 "--mrc" };
 
 static bool take_value(const struct option *opt, const char *value, struct run_options *o,
 		       struct config *cfg, struct err *e)
@@ -100,7 +111,7 @@ static bool unknown_option(const char *name, struct err *e)
 		e, NULL, 0,
 		"run: unknown option '%s'%s%s%s; allowed: -o DIR, --trace FILE, --set block.key=value, "
 		"--wave FILE.fst|FILE.vcd, --pcap FILE.pcapng, --timeline FILE.json, --until TIME, --seed N, "
-		"--quiet, --every-cycle, --order forward|reversed|shuffled, --explain, --mrc, --what-if key=value,...",
+		"--quiet, --every-cycle, --order forward|reversed|shuffled, --explain[=counts], --mrc, --what-if key=value,...",
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -114,8 +125,9 @@ static bool take_option(int argc, char **argv, int *i, struct run_options *o, st
 		o->is_quiet = true;
 		return true;
 	}
-	if (strcmp(name, "--explain") == 0) {
+	if (strcmp(name, "--explain") == 0 || strcmp(name, "--explain=counts") == 0) {
 		o->is_explained = true;
+		o->has_no_trials = strchr(name, '=') != NULL;
 		return true;
 	}
 	if (strcmp(name, "--mrc") == 0) {

@@ -17,7 +17,8 @@ struct run_options {
 	const char **what_if; /* --what-if: lists of changes, n_what_if of them; owned */
 	uint32_t n_what_if;
 	bool is_quiet, is_explained;
-	bool has_mrc; /* --mrc: miss-ratio curves */
+	bool has_no_trials; /* --explain=counts: from what was counted only */
+	bool has_mrc;       /* --mrc: miss-ratio curves */
 	bool every_cycle;
 	enum step_order order;
 };

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_explain_trials.c - whatever there is too little of, the trials of `--explain` name that
+ */
+#include <CUnit/CUnit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/units.h"
+#include "testbench/tb_file.h"
+#include "testbench/tb_printed.h"
+
+/* 8 QPs with requests of 'len' each. */
+#define QPS 8u
+static char smalls[4096], pages[4096], reads[4096], adds[4096], sends[4096], scattered[4096];
+
+static void make(char *text, const char *op, const char *page, const char *request)
+{
+	int n = sprintf(text,
+			"rnicsim-trace 1\nhost h0\nhost h1\n"
+			"mr h0 src va=0x10000000 len=1MiB page=%s\n"
+			"mr h1 dst va=0x40000000 len=1MiB access=lw,rw,rr,ra page=%s\n",
+			page, page);
+
+	for (unsigned i = 0; i < QPS; i++)
+		n += sprintf(text + n,
+			     "qp h0 q%u type=RC peer=h1.q%u mtu=4096\n"
+			     "qp h1 q%u type=RC peer=h0.q%u mtu=4096\n",
+			     i, i, i, i);
+	for (unsigned i = 0; strcmp(op, "SEND") == 0 && i < QPS; i++)
+		n += sprintf(text + n, "recv h1.q%u id=%u sge=dst:0:64 repeat=40\n", i, i + 1);
+	for (unsigned i = 0; i < QPS; i++)
+		n += sprintf(text + n, "post h0.q%u id=%u op=%s sge=src:0:%s\n", i, i + 1, op,
+			     request);
+}
+
+static void make_all(void)
+{
+	make(smalls, "RDMA_WRITE", "2MiB", "8 remote=dst:0 flags=inline repeat=40 window=16");
+	make(pages, "RDMA_WRITE", "2MiB", "4KiB remote=dst:0 repeat=20 window=16");
+	make(reads, "RDMA_READ", "2MiB", "4KiB remote=dst:0 repeat=20 window=16");
+	make(adds, "ATOMIC_FETCH_AND_ADD", "2MiB",
+	     "8 remote=dst:0 stride=64 rstride=64 add=1 repeat=20 window=16");
+	make(sends, "SEND", "2MiB", "64 repeat=40 window=16");
+	make(scattered, "RDMA_WRITE", "4KiB",
+	     "64 remote=dst:0 stride=8256 rstride=8256 repeat=40 window=16");
+}
+
+/* Enough of these. */
+#define FAST \
+	"--set workload.cores=8 --set workload.post_cost=5ns --set atomic.parallel=16 " \
+	"--set wqe_fetch.rq_prefetch=16 "
+
+/* With 'scarce' the verdict is 'name', and without it is not. */
+static const struct {
+	const char *trace, *scarce, *name;
+} rows[] = {
+	{ smalls, "nic1.responder.contexts=1", "nic1.responder.contexts" },
+	{ smalls, "nic1.responder.pkt_cyc=64", "nic1.responder.pkt_cyc" },
+	{ smalls, "nic1.rx_parser.depth=1", "nic1.rx_parser.depth" },
+	{ smalls, "nic1.qpc_rx.sets=1+nic1.qpc_rx.ways=1", "nic1.qpc_rx." },
+	{ smalls, "nic0.qpc_tx.sets=1+nic0.qpc_tx.ways=1", "nic0.qpc_tx." },
+	{ smalls, "nic0.pktizer.hdr_cyc=64", "nic0.pktizer.hdr_cyc" },
+	{ smalls, "nic0.requester.job_cyc=64", "nic0.requester.job_cyc" },
+	{ smalls, "host0.workload.post_cost=2us", "host0.workload.post_cost" },
+	{ smalls, "host0.host_mem.mmio_buffers=1", "host0.host_mem.mmio_" },
+	{ smalls, "nic0.pcie_link.dev_ph=1", "nic0.pcie_link.dev_ph" },
+	{ smalls, "workload.post=doorbell+nic0.wqe_fetch.reads=1+nic0.wqe_fetch.prefetch=1",
+	  "nic0.wqe_fetch." },
+	{ smalls, "workload.post=doorbell+nic0.wqe_fetch.width=16+nic0.wqe_fetch.clock=10MHz",
+	  "nic0.wqe_fetch." },
+	{ pages, "nic0.dma_engine.tags=1", "nic0.dma_engine." },
+	{ pages, "nic0.dma_engine.per_client=1", "nic0.dma_engine.per_client" },
+	{ pages, "nic0.dma_engine.width=2", "nic0.dma_engine.width" },
+	{ pages, "nic1.dma_engine.width=2", "nic1.dma_engine.width" },
+	{ pages, "nic0.pktizer.inflight=1", "nic0.pktizer.inflight" },
+	{ pages, "host0.host_mem.queue=1", "host0.host_mem.queue" },
+	{ pages, "nic0.mac.rate=10Gbps", "nic0.mac.rate (line rate after line coding): 40Gbps" },
+	{ pages, "nic0.pcie_link.lanes=1", "nic0.pcie_link.lanes" },
+	{ pages, "nic1.pcie_link.lanes=1", "nic1.pcie_link.lanes" },
+	{ reads, "nic1.pktizer.inflight=1", "nic1.pktizer.inflight" },
+	{ reads, "nic1.responder.read_cyc=300", "nic1.responder.read_cyc" },
+	{ reads, "nic0.requester.rsp_cyc=200", "nic0.requester.rsp_cyc" },
+	{ adds, "nic1.atomic.parallel=1", "nic1.atomic.parallel" },
+	{ adds, "nic1.atomic.interval=500", "nic1.atomic.interval" },
+	{ sends, "nic1.wqe_fetch.rq_prefetch=1", "nic1.wqe_fetch.rq_prefetch" },
+	{ sends, "nic1.wqe_fetch.clock=5MHz", "nic1.wqe_fetch.clock" },
+	{ scattered, "mtt.issue_cyc=64+nic0.mtt.issue_cyc=1", "nic1.mtt.issue_cyc" },
+	{ scattered, "mtt.issue_cyc=64+nic1.mtt.issue_cyc=1", "nic0.mtt.issue_cyc" },
+	{ scattered, "nic1.mtt.max_misses=1+nic1.mtt.window=8+nic1.mtt.line=8", "nic1.mtt." },
+};
+
+/* What is printed for 'trace' with "a=b+c=d" set; 'how' is the option, *us the time that the run took. */
+static struct tb_printed explain(const char *trace, const char *how, const char *set, double *us)
+{
+	static const char span[] = "\nbusiest units (share of ";
+	char args[512], copy[256], *save = NULL;
+	int n = snprintf(args, sizeof(args), "%s " FAST, how);
+	struct tb_printed p;
+	const char *time;
+
+	snprintf(copy, sizeof(copy), "%s", set);
+	for (char *s = strtok_r(copy, "+", &save); s; s = strtok_r(NULL, "+", &save))
+		n += snprintf(args + n, sizeof(args) - (size_t)n, "--set %s ", s);
+	p = tb_printed_run(trace, args);
+	time = strstr(p.out, span);
+	CU_ASSERT(p.status == 0 && time);
+	*us = time ? strtod(time + strlen(span), NULL) : 0;
+	return p;
+}
+
+/* Named, or one of some that gain as much. */
+static bool is_verdict(const struct tb_printed *p, const char *name)
+{
+	static const char intro[] = "critical resource: ";
+	const char *at = strstr(p->out, intro);
+	char other[128];
+
+	snprintf(other, sizeof(other), "  or as well: %s", name);
+	return at &&
+	       (strncmp(at + strlen(intro), name, strlen(name)) == 0 || strstr(p->out, other));
+}
+
+/* Short: it costs this much time. */
+#define LEAST_COST 1.1
+
+static void trials_name_whatever_there_is_too_little_of(void)
+{
+	const char *trace = NULL;
+	struct tb_printed plain = { 0 };
+	double without = 0;
+
+	make_all();
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		double with;
+		struct tb_printed p;
+		bool is_right;
+
+		if (rows[i].trace != trace) {
+			tb_printed_free(&plain);
+			trace = rows[i].trace;
+			plain = explain(trace, "--explain", "", &without);
+		}
+		p = explain(trace, "--explain", rows[i].scarce, &with);
+		is_right = is_verdict(&p, rows[i].name) && !is_verdict(&plain, rows[i].name) &&
+			   with > LEAST_COST * without;
+		if (!is_right)
+			fprintf(stderr, "%s: %.1f us, without it %.1f\n%.1500s%.700s\n",
+				rows[i].scarce, with, without,
+				strstr(p.out, "critical") ? strstr(p.out, "critical") : "none",
+				strstr(plain.out, "critical") ? strstr(plain.out, "critical")
+							      : "none");
+		CU_ASSERT(is_right);
+		tb_printed_free(&p);
+	}
+	tb_printed_free(&plain);
+}
+
+CU_TestInfo test_explain_trials_tests[] = { { "trials_name_whatever_there_is_too_little_of",
+					      trials_name_whatever_there_is_too_little_of },
+					    CU_TEST_INFO_NULL };
