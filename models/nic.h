@@ -76,6 +76,7 @@ struct qp_attr {
 		dbr_pa; /* doorbell record: dword 0 receive, dword 1 send counter (protocol.md 13) */
 	uint32_t sq_bb;  /* send ring in WQE basic blocks of 64 B, a power of two, at most 32768 */
 	uint32_t rq_wqe; /* receive ring in WQEs, a power of two */
+	uint16_t rq_known;  /* of these posted at the start: it was told when the QP came to RTR */
 	uint32_t rq_stride; /* bytes of a receive WQE: 16 x a power of two */
 	uint32_t max_sge;
 	uint64_t qpc_pa; /* the context's backing store: CTX_SLOT for sender, receiver, resources */

@@ -203,6 +203,7 @@ static void responder_reset(struct block *b)
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
 		rsp_begin_life(r, i, nic->qp[i].rq_psn);
 		r->qp[i].is_error = r->qp[i].is_flushed = nic->qp[i].is_closed;
+		r->qp[i].rq_free = nic->qp[i].rq_known;
 	}
 	for (uint32_t i = 0; r->recovery == RECOVERY_SR && i < nic->n_qp; i++)
 		memset(r->qp[i].held, 0, (r->sr_mask + 1) * sizeof(struct rsp_held));

@@ -312,6 +312,8 @@ static bool post_early(struct system *s, uint32_t handle)
 
 			verbs_post_recv(h, c->qpi, &wr, op, &list);
 			verbs_apply(h, &list);
+			if (c->qpi < h->nic->n_qp && !h->nic->qp[c->qpi].is_closed)
+				h->nic->qp[c->qpi].rq_known++;
 		}
 	}
 	rec_free(&s->recs, handle, NULL);
