@@ -87,6 +87,43 @@ static unsigned long option_of(const struct calibrate_row *r, const char *letter
 	return at ? strtoul(at + strlen(letter), NULL, 10) : 0;
 }
 
+/* Words in which two command lines of equal length differ. */
+static unsigned words_that_differ(const char *a, const char *b)
+{
+	unsigned n = 0;
+
+	while (*a && *b) {
+		size_t la = strcspn(a, " "), lb = strcspn(b, " ");
+
+		n += la != lb || strncmp(a, b, la) != 0;
+		a += la + strspn(a + la, " ");
+		b += lb + strspn(b + lb, " ");
+	}
+	return *a || *b ? UINT32_MAX : n;
+}
+
+/* A port pauses with the cause that was published, and not when one part of that alone is taken out. */
+static void pause_is_gone_when_one_cause_alone_is(void)
+{
+	const struct calibrate_row *with = NULL;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < calibrate_n_rows; i++) {
+		const struct calibrate_row *r = &calibrate_rows[i];
+
+		if (r->value != VALUE_PAUSE)
+			continue;
+		if (r->band == BAND_AT_LEAST) {
+			with = r;
+			continue;
+		}
+		CU_ASSERT_FATAL(with && strcmp(with->profile, r->profile) == 0);
+		CU_ASSERT_EQUAL(words_that_differ(with->perf, r->perf), 1);
+		n++;
+	}
+	CU_ASSERT_EQUAL(n, 5);
+}
+
 /* As many requests outstanding a thread at every point of a curve: no point is fitted by its depth. */
 static void curve_has_one_number_of_outstanding_requests(void)
 {
@@ -260,6 +297,7 @@ CU_TestInfo test_calibrate_tests[] = {
 	{ "rows_have_all_that_a_reader_needs", rows_have_all_that_a_reader_needs },
 	{ "bands_are_no_wider_than_agreed", bands_are_no_wider_than_agreed },
 	{ "quick_rows_are_met_by_the_profiles", quick_rows_are_met_by_the_profiles },
+	{ "pause_is_gone_when_one_cause_alone_is", pause_is_gone_when_one_cause_alone_is },
 	{ "judge_knows_each_band", judge_knows_each_band },
 	{ "row_is_met_by_its_profile_and_missed_with_a_fault",
 	  row_is_met_by_its_profile_and_missed_with_a_fault },
