@@ -68,8 +68,8 @@ static void explain_line_that_is_full_is_the_critical_resource(void)
 /* The cause moves, and so does the verdict. */
 static void explain_slot_that_is_narrow_is_the_critical_resource(void)
 {
-	struct tb_printed p =
-		tb_printed_run(stream, "--explain=counts --set pcie_link.lanes=4 --set pcie_link.gen=1");
+	struct tb_printed p = tb_printed_run(
+		stream, "--explain=counts --set pcie_link.lanes=4 --set pcie_link.gen=1");
 
 	CU_ASSERT_EQUAL(p.status, 0);
 	CU_ASSERT(strstr(p.out, "critical resource: nic0.pcie_link (down_busy_ps)") ||
@@ -84,10 +84,12 @@ static void explain_pool_that_is_empty_is_the_critical_resource(void)
 		stream, "--explain=counts --set dma_engine.tags=1",
 		"critical resource: tags of nic0.dma_engine (wait_payload_read_tag_ps)"));
 	CU_ASSERT(tb_printed_says(
-		stream, "--explain=counts --set dma_engine.cpl_buffer=4KiB --set pcie_link.latency=2us",
+		stream,
+		"--explain=counts --set dma_engine.cpl_buffer=4KiB --set pcie_link.latency=2us",
 		"critical resource: completion buffer of nic0.dma_engine"));
 	CU_ASSERT(tb_printed_says(
-		stream, "--explain=counts --set pcie_link.root_nph=1 --set pcie_link.fc_latency=2us",
+		stream,
+		"--explain=counts --set pcie_link.root_nph=1 --set pcie_link.fc_latency=2us",
 		"critical resource: flow-control credits of nic0.pcie_link"));
 }
 
@@ -132,7 +134,8 @@ static void explain_chain_ends_at_what_holds_it_up(void)
 
 static void explain_chain_ends_where_it_is_busy(void)
 {
-	struct tb_printed p = tb_printed_run(stream, "--explain=counts --set requester.job_cyc=1000");
+	struct tb_printed p =
+		tb_printed_run(stream, "--explain=counts --set requester.job_cyc=1000");
 
 	CU_ASSERT(strstr(p.out, "resource: nic0.requester (tx_busy_ps)") &&
 		  !strstr(p.out, "chain: "));

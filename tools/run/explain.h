@@ -2,7 +2,8 @@
 /*
  * explain.h - `rnicsim run --explain`: which unit limits a run, and what waits for what
  *
- * Read from statistics after the run; it changes no result. By name: a statistic that ends in
+ * What limits is found by trials (explain_trials.h), and from statistics where these find nothing or are not
+ * made; what waits is read from statistics. It changes no result. By name: a statistic that ends in
  * "busy_ps" is the time for which a unit was occupied, one that contains "wait" and ends in "_ps"
  * the time for which something ready waited for that resource (both summed over what it counts).
  * A block is also as busy as its busiest port, which moves one message a cycle at most, and a cache as

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * explain_verdict.c - what limits a run, from busy units, waits, and what queue pairs waited for
+ * explain_verdict.c - what limits a run, from trials, busy units, waits, and what queue pairs waited for
  *
- * What is named is the innermost of what holds requests up, for what is behind it waits less: first
- * losses, whose repeats keep units busy for nothing; then a unit that is always busy; then what is not
- * busy but used up (tags, credits, misses outstanding), or at the end of a chain of waiting; then what
- * the QPs themselves allow (window, outstanding READs, rate). Where QPs are at such a limit, what is used
- * up counts only if what is on the way waits for that most of its time. Otherwise it is latency.
+ * Losses come first, whose repeats keep units busy for nothing; then what gains most in trials. Where
+ * there are none, or none gains, it is the innermost of what holds requests up, for what is behind it
+ * waits less: a unit that is always busy; then what is not busy but used up (tags, credits, misses
+ * outstanding), or at the end of a chain of waiting; then what the QPs themselves allow (window,
+ * outstanding READs, rate). Where QPs are at such a limit, what is used up counts only if what is on the
+ * way waits for that most of its time. Otherwise it is latency.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * lever.h - the parameters of a net-list of which there may be too little, and what more of them is
  *
  * Of capacities, widths, rates and clocks there is four times as much, of the lines of caches 64 times;
- * latencies and costs are a quarter. What a standard, the driver or the trace fixes, what is off or has no limit, policies and odds
- * are no levers.
+ * latencies and costs are a quarter. What a standard, the driver or the trace fixes, what is off or has
+ * no limit, policies and odds are no levers.
  */
 #ifndef TOOLS_RUN_LEVER_H
 #define TOOLS_RUN_LEVER_H
