@@ -69,6 +69,7 @@ struct qp_attr {
 	bool is_closed; /* takes no requests at the start: not yet in RTR */
 	bool is_idle;   /* sends none: not yet in RTS */
 	uint8_t sl, prio;
+	uint8_t weight;    /* quanta of its turn, 0 = 1 */
 	uint64_t rate_bps; /* cap, 0 = none */
 	/* rings in host memory */
 	uint64_t sq_pa, rq_pa; /* physically contiguous */

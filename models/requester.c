@@ -210,6 +210,7 @@ static void requester_reset(struct block *b)
 		struct req_qp *q = &r->qp[i];
 
 		tx_sched_set_prio(&r->tx, i, r->strict ? a->prio % TX_SCHED_PRIOS : 0);
+		tx_sched_set_weight(&r->tx, i, a->weight ? a->weight : 1);
 		tx_sched_set_rate(&r->tx, i, a->rate_bps);
 		*q = (struct req_qp){
 			.ring = q->ring, .mask = q->mask, .came = q->came, .after = q->after

@@ -21,7 +21,7 @@ void tx_sched_reset(struct tx_sched *s, uint32_t quantum, uint32_t burst)
 	s->quantum = quantum;
 	s->burst = burst;
 	for (uint32_t i = 0; i < s->n_qp; i++)
-		s->qp[i] = (struct tx_sched_qp){ 0 };
+		s->qp[i] = (struct tx_sched_qp){ .weight = 1 };
 	for (uint32_t i = 0; i < TX_SCHED_PRIOS; i++)
 		qp_list_init(&s->ready[i], s->links, s->n_qp);
 	qp_list_init(&s->first, s->links, s->n_qp);
@@ -32,6 +32,11 @@ void tx_sched_reset(struct tx_sched *s, uint32_t quantum, uint32_t burst)
 void tx_sched_set_prio(struct tx_sched *s, uint32_t qpi, uint8_t prio)
 {
 	s->qp[qpi].prio = prio;
+}
+
+void tx_sched_set_weight(struct tx_sched *s, uint32_t qpi, uint8_t weight)
+{
+	s->qp[qpi].weight = weight;
 }
 
 void tx_sched_set_rate(struct tx_sched *s, uint32_t qpi, uint64_t rate_bps)
@@ -46,12 +51,17 @@ static const struct qp_list *head_list(const struct tx_sched *s)
 	return s->first.n ? &s->first : &s->ready[31 - __builtin_clz(s->used)];
 }
 
+static int64_t turn_of(const struct tx_sched *s, const struct tx_sched_qp *q)
+{
+	return (int64_t)s->quantum * q->weight;
+}
+
 /* At the end of its list, with a new turn. */
 static void enqueue(struct tx_sched *s, uint32_t qpi)
 {
 	struct tx_sched_qp *q = &s->qp[qpi];
 
-	q->left = (q->left < 0 ? q->left : 0) + s->quantum;
+	q->left = (q->left < 0 ? q->left : 0) + turn_of(s, q);
 	q->place = TX_READY;
 	qp_list_add(&s->ready[q->prio], qpi);
 	s->used |= 1u << q->prio;
@@ -154,7 +164,7 @@ void tx_sched_sent(struct tx_sched *s, uint64_t bytes, bool more, uint64_t now_p
 		q->due_ps = max_u64(q->due_ps, now_ps > q->lag_ps ? now_ps - q->lag_ps : 0) +
 			    ps_of_bytes(bytes, q->rate_bps);
 	if (more && is_alone && q->left <= 0)
-		q->left = s->quantum;
+		q->left = turn_of(s, q);
 	if (more && q->place == TX_READY && q->left > 0 && (!q->rate_bps || q->due_ps <= now_ps))
 		return;
 	tx_sched_drop(s);

@@ -6,9 +6,9 @@
  * Hardware: the transmit arbiter. Its owner adds a QP that has something to send, looks at the
  * head, sends for it and says how many bytes of the line that took.
  *
- * Turns (Shreedhar and Varghese, SIGCOMM 1995): a turn is worth 'quantum' bytes. A QP keeps it as
- * long as any are left and it can send; what it sent beyond is taken off its next turn. What a QP
- * did not use when it ran dry is lost. A QP alone on its list has no one to be fair to: its turn
+ * Turns (Shreedhar and Varghese, SIGCOMM 1995): a turn is worth 'quantum' bytes, times the weight of
+ * the QP. It keeps it as long as any are left and it can send; what it sent beyond is taken off
+ * its next turn. What a QP did not use when it ran dry is lost. A QP alone on its list has no one to be fair to: its turn
  * does not end. A visit to a QP whose debt a turn does not pay costs a cycle and gives it that
  * turn.
  *
@@ -36,7 +36,7 @@ struct tx_sched_qp {
 	uint64_t rate_bps; /* cap; 0 = none */
 	uint64_t lag_ps;   /* time of 'burst' bytes at it */
 	uint64_t due_ps;   /* nothing goes out before */
-	uint8_t prio;
+	uint8_t prio, weight;
 	uint8_t place; /* enum tx_place */
 };
 
@@ -55,11 +55,14 @@ struct tx_sched {
 /* Memory for 'n_qp' QPs, of block 'b'. */
 void tx_sched_build(struct tx_sched *s, struct block *b, uint32_t n_qp);
 
-/* No QP has anything to send; all are of priority 0 and without a cap. */
+/* No QP has anything to send; all are of priority 0 and weight 1, and without a cap. */
 void tx_sched_reset(struct tx_sched *s, uint32_t quantum, uint32_t burst);
 
 /* Priority 0 to TX_SCHED_PRIOS - 1, the highest goes first; the QP has nothing to send. */
 void tx_sched_set_prio(struct tx_sched *s, uint32_t qpi, uint8_t prio);
+
+/* Its turns are worth so many quanta, at least 1: its share of the line beside others of its priority. */
+void tx_sched_set_weight(struct tx_sched *s, uint32_t qpi, uint8_t weight);
 
 /* A cap from the next packet on; 0 = none. At any time: congestion control's hook. */
 void tx_sched_set_rate(struct tx_sched *s, uint32_t qpi, uint64_t rate_bps);

@@ -55,7 +55,7 @@ static void write_qp(struct gen *g, uint32_t conn, uint32_t host, bool has_cq)
 	if (one_in(g, 4))
 		fprintf(g->f, " rate=%uMbps", PICK(g, 100, 1000, 7000, 40000));
 	if (one_in(g, 4))
-		fprintf(g->f, " prio=%u", below(g, 8));
+		fprintf(g->f, " prio=%u weight=%u", below(g, 8), 1 + below(g, 9));
 	fputc('\n', g->f);
 }
 

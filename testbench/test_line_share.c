@@ -345,6 +345,21 @@ static void line_capped_qps_hold_no_one_up(void)
 		  700 * PS_PER_US); /* the oracle itself */
 }
 
+/* Bytes go by weight, of requests as of responses: quarters, and three quarters. */
+static void line_bytes_go_by_weight(void)
+{
+	static const struct load l[] = { { "weight=3", 65536, 36, 16 }, { "", 65536, 12, 12 } };
+	struct shares s;
+
+	for (unsigned k = 0; k < 2; k++) {
+		is_reading = k;
+		run(l, 2, 1024, NULL, &s);
+		CU_ASSERT(is_about(s.bytes[0], 3 * s.bytes[1]));
+		CU_ASSERT(!is_about(s.bytes[0], 2 * s.bytes[1])); /* the oracle itself */
+	}
+	is_reading = false;
+}
+
 /* The same of responses to READs, with packets of different lengths. */
 static void line_responses_get_equal_bytes(void)
 {
@@ -473,6 +488,7 @@ CU_TestInfo test_line_share_tests[] = {
 	{ "cap counts what is sent again", line_cap_counts_what_is_sent_again },
 	{ "cap does not run into the ACK timer", line_cap_does_not_run_into_the_ack_timer },
 	{ "capped QPs hold no one up", line_capped_qps_hold_no_one_up },
+	{ "bytes go by weight", line_bytes_go_by_weight },
 	{ "responses get equal bytes", line_responses_get_equal_bytes },
 	{ "responses of low priority wait", line_responses_of_low_priority_wait },
 	{ "caps hold for responses", line_caps_hold_for_responses },

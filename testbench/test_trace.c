@@ -164,14 +164,15 @@ static void trace_qp_defaults_are_those_of_the_format(void)
 static void trace_qp_keys_reach_their_members(void)
 {
 	struct err e;
-	struct trace *t = open_text("rnicsim-trace 1\nhost a\nhost b\ncq a c\ncq a d\nqp a q "
-				    "type=UC peer=b:0xabcdef qpn=3 psn=4 "
-				    "mtu=4096 state=INIT sq=5 rq=6 max_sge=7 inline=8 scq=c rcq=d "
-				    "rd_atomic=9 dest_rd_atomic=10 "
-				    "timeout=11 retry=1 rnr_retry=2 min_rnr=13 prio=4 sl=14 "
-				    "tclass=15 flow_label=16 hop_limit=17 "
-				    "sport=18 pkey=19 qkey=20 access=rr rate=25Gbps sig_all=yes\n",
-				    &e);
+	struct trace *t =
+		open_text("rnicsim-trace 1\nhost a\nhost b\ncq a c\ncq a d\nqp a q "
+			  "type=UC peer=b:0xabcdef qpn=3 psn=4 "
+			  "mtu=4096 state=INIT sq=5 rq=6 max_sge=7 inline=8 scq=c rcq=d "
+			  "rd_atomic=9 dest_rd_atomic=10 "
+			  "timeout=11 retry=1 rnr_retry=2 min_rnr=13 prio=4 weight=5 sl=14 "
+			  "tclass=15 flow_label=16 hop_limit=17 "
+			  "sport=18 pkey=19 qkey=20 access=rr rate=25Gbps sig_all=yes\n",
+			  &e);
 	const struct trace_qp *q;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -184,8 +185,8 @@ static void trace_qp_keys_reach_their_members(void)
 		  q->rd_atomic == 9);
 	CU_ASSERT(q->dest_rd_atomic == 10 && q->timeout == 11 && q->retry == 1 &&
 		  q->rnr_retry == 2 && q->min_rnr == 13);
-	CU_ASSERT(q->prio == 4 && q->sl == 14 && q->tclass == 15 && q->flow_label == 16 &&
-		  q->hop_limit == 17);
+	CU_ASSERT(q->prio == 4 && q->weight == 5 && q->sl == 14 && q->tclass == 15 &&
+		  q->flow_label == 16 && q->hop_limit == 17);
 	CU_ASSERT(q->sport == 18 && q->pkey == 19 && q->qkey == 20 &&
 		  q->access == ACCESS_REMOTE_READ);
 	CU_ASSERT(q->rate_bps == 25 * GBPS && q->sig_all);

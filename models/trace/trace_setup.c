@@ -390,6 +390,7 @@ static const struct record_field qp_fields[] = {
 	RECORD_ROW_NUMBER(T, rnr_retry, "rnr_retry", 7, 0, 7, 0),
 	RECORD_ROW_NUMBER(T, min_rnr, "min_rnr", 12, 0, 31, 0),
 	RECORD_ROW_NUMBER(T, prio, "prio", 3, 0, 7, 0),
+	RECORD_ROW_NUMBER(T, weight, "weight", 1, 1, 255, 0),
 	RECORD_ROW_NUMBER(T, core, "core", TRACE_NONE, 0, UAR_PAGES - 1, 0),
 	RECORD_ROW_NUMBER(T, sl, "sl", 0, 0, 15, 0),
 	RECORD_ROW_NUMBER(T, tclass, "tclass", 0, 0, 255, 0),

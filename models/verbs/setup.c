@@ -227,6 +227,7 @@ static bool connect_qp(struct system *s, uint32_t i, struct err *e)
 		.min_rnr = (uint8_t)q->min_rnr,
 		.sl = (uint8_t)q->sl,
 		.prio = (uint8_t)q->prio,
+		.weight = (uint8_t)q->weight,
 		.rate_bps = q->rate_bps,
 		.to = peer ? &peer->addr : NULL,
 		.path = { .tclass = (uint8_t)q->tclass,

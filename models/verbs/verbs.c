@@ -382,6 +382,7 @@ int verbs_modify_qp(struct host *h, uint32_t qpi, const struct verbs_qp_state *a
 	q->min_rnr = a->min_rnr;
 	q->sl = a->sl;
 	q->prio = a->prio;
+	q->weight = a->weight;
 	q->rate_bps = a->rate_bps;
 	h->qp[qpi].path = a->path;
 	if (a->to)

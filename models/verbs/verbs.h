@@ -78,6 +78,7 @@ struct verbs_qp_state {
 	uint32_t dest_qpn, sq_psn, rq_psn, mtu, qkey;
 	uint16_t pkey;
 	uint8_t access, rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, sl, prio;
+	uint8_t weight; /* quanta of its turn among QPs that send; 0 = 1 */
 	uint64_t rate_bps;
 	const struct port_addr *to; /* the peer's port; UD: NULL */
 	struct packet_path path;
