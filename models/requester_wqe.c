@@ -280,8 +280,10 @@ void req_rx_enter(struct requester *r)
 	if (!can_ask(r))
 		return;
 	m = waiting_at(r, l->asked++);
-	if (needs_wqe(r, m, &pos) && has(r, m->qpi, pos, true))
+	if (needs_wqe(r, m, &pos) && has(r, m->qpi, pos, true)) {
 		touch(r, m->qpi, req_wqe(&r->qp[m->qpi], pos));
+		req_wqe(&r->qp[m->qpi], pos)->is_kept = true;
+	}
 }
 
 const struct rx_pkt *req_rx_head(const struct requester *r)

@@ -167,6 +167,72 @@ static void responder_resources_of_a_run_foretell_other_sizes(void)
 	free(csv);
 }
 
+/* QPs with READs that all wait for the same cache. */
+static const char *write_waiting(void)
+{
+	enum { QPS = 128 };
+	static char text[65536], path[512];
+	int n = sprintf(text, "rnicsim-trace 1\nhost h0\nhost h1\n"
+			      "mr h0 src va=0x10000000 len=1MiB access=lw\n"
+			      "mr h1 dst va=0x20000000 len=1MiB access=lw,rr\n");
+
+	for (unsigned i = 0; i < QPS; i++)
+		n += sprintf(text + n,
+			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n"
+			     "post h0.q%u id=%u op=RDMA_READ sge=src:%u:8 remote=dst:%u repeat=30 "
+			     "window=4\n",
+			     i, i, i, i, i, i + 1, 64 * i, 64 * i);
+	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, (size_t)n));
+	return path;
+}
+
+#define WAITING(ways) \
+	{ \
+		"nic.profile=connectx6", "workload.cores=16", "rsc.policy=lru", "rsc.ways=" ways, \
+			NULL \
+	}
+
+/*
+ * What README says of a cache for which all requests wait: at its own size a run has its own curve,
+ * less what shares a read; from a run with room for all, the ends of the curve hold, and what lies
+ * between is low, as the queues take turns then.
+ */
+static void cache_that_all_wait_for_has_a_curve_whose_ends_hold(void)
+{
+	static const struct {
+		unsigned lines;
+		const char *sets[5];
+	} sizes[] = { { 8, WAITING("8") },
+		      { 32, WAITING("32") },
+		      { 100, WAITING("100") },
+		      { 128, WAITING("128") } };
+	static const char cache[] = "nic1.rsc";
+	const char *trace = write_waiting();
+	struct ratio r[2] = { { "nic1.rsc.misses", "nic1.rsc.requests", 0 },
+			      { "nic1.rsc.merges", "nic1.rsc.requests", 0 } };
+	double off = 0;
+	char *all, *csv;
+
+	free(whole_run(trace, sizes[3].sets, true, r, 2));
+	all = read_csv();
+	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++) {
+		double own, foretold = csv_value(all, cache, sizes[i].lines, true);
+
+		free(whole_run(trace, sizes[i].sets, true, r, 2));
+		csv = read_csv();
+		own = csv_value(csv, cache, sizes[i].lines, true);
+		CU_ASSERT(own > r[0].is - 0.001 && own < r[0].is + r[1].is + 0.001);
+		CU_ASSERT(r[0].is > foretold - RUN_TOLERANCE);
+		if (i == 0 || sizes[i].lines == 128)
+			CU_ASSERT(fabs(r[0].is - foretold) < 0.1);
+		off = fmax(off, r[0].is - foretold);
+		free(csv);
+	}
+	CU_ASSERT(off > 0.2 && off < 2. / 3);
+	free(all);
+	remove(trace);
+}
+
 /* WRITEs of up to 4 KiB to and from anywhere. */
 static const char *write_scattered(void)
 {
@@ -328,6 +394,8 @@ CU_TestInfo test_mrc_run_tests[] = { { "responder_resources_of_a_run_foretell_ot
 				       responder_resources_of_a_run_foretell_other_sizes },
 				     { "curves_of_a_run_change_nothing_and_foretell_other_sizes",
 				       curves_of_a_run_change_nothing_and_foretell_other_sizes },
+				     { "cache_that_all_wait_for_has_a_curve_whose_ends_hold",
+				       cache_that_all_wait_for_has_a_curve_whose_ends_hold },
 				     { "translation_cache_of_a_run_has_its_own_curve",
 				       translation_cache_of_a_run_has_its_own_curve },
 				     { "wqe_cache_of_a_run_foretells_other_sizes",

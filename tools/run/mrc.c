@@ -199,6 +199,10 @@ void mrc_print(const struct mrc *m, FILE *f)
 			fprintf(f, " %7.4f", ratio(misses_with(c, lines * x / 4), n));
 		fprintf(f, "\n");
 	}
+	fprintf(f,
+		"A curve is that of this run's order of accesses. A cache of another size changes the "
+		"order where\nrequests wait for it (closed loop): run with that size before you rely "
+		"on a step of the curve.\n");
 }
 
 void mrc_close(struct mrc *m)
