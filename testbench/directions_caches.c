@@ -106,7 +106,7 @@ const struct row direction_caches_rows[] = {
 	  "requester.wqe_cache",
 	  { "1", "8", "32", "64", "128", "256" },
 	  "time",
-	  NEVER_RISES,
+	  HARDLY_RISES,
 	  NULL,
 	  WQES | REFETCHES },
 	{ traffic_scattered,

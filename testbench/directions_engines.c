@@ -53,7 +53,7 @@ const struct row direction_engines_rows[] = {
 	  "time",
 	  NEVER_RISES,
 	  NULL,
-	  0 },
+	  WQES },
 	{ traffic_small,
 	  "cqe_writer.compress",
 	  { "off", "on" },

@@ -178,30 +178,33 @@ static const char *write_waiting(void)
 
 	for (unsigned i = 0; i < QPS; i++)
 		n += sprintf(text + n,
-			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n"
+			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i,
+			     i, i);
+	for (unsigned i = 0; i < QPS; i++)
+		n += sprintf(text + n,
 			     "post h0.q%u id=%u op=RDMA_READ sge=src:%u:8 remote=dst:%u repeat=30 "
 			     "window=4\n",
-			     i, i, i, i, i, i + 1, 64 * i, 64 * i);
+			     i, i + 1, 64 * i, 64 * i);
 	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, (size_t)n));
 	return path;
 }
 
 #define WAITING(ways) \
 	{ \
-		"nic.profile=connectx6", "workload.cores=16", "rsc.policy=lru", "rsc.ways=" ways, \
-			NULL \
+		"responder.rsc_cache=on", "workload.cores=16", "rsc_cache.queue=256", \
+			"rsc_cache.sets=1", "rsc_cache.ways=" ways, NULL \
 	}
 
 /*
- * What README says of a cache for which all requests wait: at its own size a run has its own curve,
- * less what shares a read; from a run with room for all, the ends of the curve hold, and what lies
- * between is low, as the queues take turns then.
+ * At its own size a run has its own curve, less what shares a read. From a run with room for all, the
+ * size at which all fits holds; the ratios below it are low, by no more than README says: their
+ * requests came in bursts, and take turns when the cache is small.
  */
-static void cache_that_all_wait_for_has_a_curve_whose_ends_hold(void)
+static void cache_that_all_wait_for_has_a_curve_whose_end_holds(void)
 {
 	static const struct {
 		unsigned lines;
-		const char *sets[5];
+		const char *sets[6];
 	} sizes[] = { { 8, WAITING("8") },
 		      { 32, WAITING("32") },
 		      { 100, WAITING("100") },
@@ -221,14 +224,14 @@ static void cache_that_all_wait_for_has_a_curve_whose_ends_hold(void)
 		free(whole_run(trace, sizes[i].sets, true, r, 2));
 		csv = read_csv();
 		own = csv_value(csv, cache, sizes[i].lines, true);
-		CU_ASSERT(own > r[0].is - 0.001 && own < r[0].is + r[1].is + 0.001);
+		CU_ASSERT(own > r[0].is - RUN_TOLERANCE && own < r[0].is + r[1].is + RUN_TOLERANCE);
 		CU_ASSERT(r[0].is > foretold - RUN_TOLERANCE);
-		if (i == 0 || sizes[i].lines == 128)
-			CU_ASSERT(fabs(r[0].is - foretold) < 0.1);
+		if (sizes[i].lines == 128)
+			CU_ASSERT_DOUBLE_EQUAL(r[0].is, foretold, RUN_TOLERANCE);
 		off = fmax(off, r[0].is - foretold);
 		free(csv);
 	}
-	CU_ASSERT(off > 0.2 && off < 2. / 3);
+	CU_ASSERT(off > 0.5 && off < 2. / 3);
 	free(all);
 	remove(trace);
 }
@@ -394,8 +397,8 @@ CU_TestInfo test_mrc_run_tests[] = { { "responder_resources_of_a_run_foretell_ot
 				       responder_resources_of_a_run_foretell_other_sizes },
 				     { "curves_of_a_run_change_nothing_and_foretell_other_sizes",
 				       curves_of_a_run_change_nothing_and_foretell_other_sizes },
-				     { "cache_that_all_wait_for_has_a_curve_whose_ends_hold",
-				       cache_that_all_wait_for_has_a_curve_whose_ends_hold },
+				     { "cache_that_all_wait_for_has_a_curve_whose_end_holds",
+				       cache_that_all_wait_for_has_a_curve_whose_end_holds },
 				     { "translation_cache_of_a_run_has_its_own_curve",
 				       translation_cache_of_a_run_has_its_own_curve },
 				     { "wqe_cache_of_a_run_foretells_other_sizes",
