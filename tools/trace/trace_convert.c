@@ -124,16 +124,17 @@ static void on_poll(struct conv *c)
 	char *end;
 	uint64_t number = strtoull(cq, &end, 10), wr_id = conv_u64(c, wc, "wr_id"),
 		 status = conv_u64(c, wc, "status_code");
-	struct conv_queue *k = NULL;
-	struct conv_qp *q = c->qp;
-	uint32_t i;
+	struct conv_queue *k;
+	struct conv_qp *q;
+	uint32_t i, qp = 0;
 
-	for (; q < c->qp + c->n_qp && q->number != number; q++)
-		;
-	if (q == c->qp + c->n_qp || status >= WC_STATUSES) {
+	while (qp < c->n_qp && c->qp[qp].number != number)
+		qp++;
+	if (qp == c->n_qp || status >= WC_STATUSES) {
 		record_err(&c->rec, c->e, "no CQ '%.20s', or a status that is not known", cq);
 		return;
 	}
+	q = &c->qp[qp];
 	k = &q->queue[strcmp(end, ".recv") == 0];
 	for (i = k->first; i < k->first + k->n && k->wait[i].wr_id != wr_id; i++)
 		;
