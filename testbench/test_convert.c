@@ -421,7 +421,7 @@ static void convert_mistakes_are_named(void)
 		{ "{\"call\":\"create_qp\",\"type\":\"RC\",\"srq\":true}",
 		  "with an SRQ is not converted" },
 		{ "{\"call\":\"poll_cq\",\"cq\":\"17.send\",\"wc\":{\"wr_id\":1,\"status_code\":0}}",
-		  "no CQ '17.send', or a status that is not known" },
+		  "no queue pair is created in it" },
 		{ "{\"call\":\"modify_qp\",\"qp\":5,\"state\":\"INIT\"}",
 		  "no QP 5 was created before" },
 	};
