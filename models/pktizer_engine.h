@@ -25,7 +25,7 @@ struct pkt_slot {
 	uint32_t len;      /* payload bytes */
 	bool is_formed;    /* all reads are issued */
 	bool is_run_last;
-	bool is_asked;      /* end of a run of requests: as in job_done */
+	bool is_asked; /* end of a run of requests: as in job_done */
 	uint16_t n_unasked;
 	uint8_t status;
 };

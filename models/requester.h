@@ -104,7 +104,7 @@ struct req_qp {
 	bool is_rtr;        /* reset, and its other half takes requests again */
 	bool is_local_busy; /* the mpt_unit works for the WQE at 'send' */
 	bool is_rnr_wait, is_retrying, has_failed, is_error;
-	bool has_met_rnr; /* an RNR NAK came, and nothing was acknowledged since */
+	bool has_met_rnr;                /* an RNR NAK came, and nothing was acknowledged since */
 	bool is_unacked;                 /* unreliable: a message is done when it was sent */
 	uint32_t timer_prev, timer_next; /* QPs on the same list, QPI_NONE at the ends */
 	uint64_t deadline_ps;

@@ -104,8 +104,9 @@ static void describe_unknown_block_gets_the_nearest(void)
 	struct err e = { 0 }, f = { 0 };
 
 	CU_ASSERT_FALSE(describe(stderr, tb_pair_classes, msgs, "givver", DESCRIBE_TEXT, &e));
-	CU_ASSERT_STRING_EQUAL(e.text,
-			       "describe: unknown block 'givver'; nearest is 'giver'; allowed: giver, taker");
+	CU_ASSERT_STRING_EQUAL(
+		e.text,
+		"describe: unknown block 'givver'; nearest is 'giver'; allowed: giver, taker");
 	CU_ASSERT_FALSE(describe(stderr, tb_pair_classes, msgs, "switch", DESCRIBE_SV, &f));
 	CU_ASSERT_STRING_EQUAL(f.text, "describe: unknown block 'switch'; allowed: giver, taker");
 }

@@ -126,7 +126,8 @@ struct trace_qp {
 	uint32_t state;         /* enum qp_state */
 	uint32_t scq, rcq, srq; /* TRACE_NONE = its own / none */
 	uint32_t core;          /* TRACE_NONE = in turn */
-	uint32_t rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, prio, weight, sl, tclass;
+	uint32_t rd_atomic, dest_rd_atomic, timeout, retry, rnr_retry, min_rnr, prio, weight, sl,
+		tclass;
 	uint32_t flow_label, hop_limit, sport, pkey, qkey; /* sport 0 = by rule */
 	uint8_t access;                                    /* ACCESS_* */
 	uint64_t rate_bps;
