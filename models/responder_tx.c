@@ -258,10 +258,11 @@ static struct rsp_pass *next_pass(struct rsp_qp *q, uint32_t *slot)
 	return q->q_len ? &q->slot[*slot].pass : NULL;
 }
 
+/* Not of a QP that was reset, whose last packets may still be executed. */
 static bool can_stream(struct responder *r, struct rsp_qp *q)
 {
 	uint32_t slot;
-	struct rsp_pass *pass = next_pass(q, &slot);
+	struct rsp_pass *pass = q->is_silent ? NULL : next_pass(q, &slot);
 
 	return pass && rsp_has_rsc(r, q, pass);
 }

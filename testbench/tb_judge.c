@@ -410,12 +410,17 @@ static const char *judge_memory(struct tb_case *c)
 static uint32_t may_keep(const struct tb_case *c, const struct pool *p, uint32_t n_before)
 {
 	const char *name = p->owner->cls->name;
-	uint32_t n_failed = 0;
+	uint32_t n_failed = 0, n_stopped = 0;
 
-	for (uint32_t i = 0; i < c->run.trace->n_qps; i++)
-		n_failed += c->ref.qp[i].is_loose || c->ref.qp[i].n_sure < c->ref.qp[i].n_sends;
+	for (uint32_t i = 0; i < c->run.trace->n_qps; i++) {
+		const struct ref_qp *q = &c->ref.qp[i];
+		bool may_give_up = q->n_sure < q->n_sends;
+
+		n_failed += q->is_loose || may_give_up;
+		n_stopped += q->is_loose ? !c->gen.is_sure : may_give_up;
+	}
 	if (strcmp(name, "responder") == 0 && n_before == 1)
-		return n_failed && !c->gen.is_sure ? p->n : 0;
+		return n_stopped ? p->n : 0;
 	if (strcmp(name, "wqe_fetch") != 0 || n_before < 2)
 		return 0;
 	return n_before == 4 ? n_failed : (c->run.trace->n_qps + c->run.trace->n_srqs) / 2;
