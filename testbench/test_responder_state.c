@@ -6,6 +6,7 @@
 #include <CUnit/CUnit.h>
 #include <string.h>
 
+#include "sim/units.h"
 #include "testbench/tb_responder.h"
 
 #define PACKETS 8u
@@ -91,7 +92,57 @@ static void life_begins_behind_the_packets_that_came_before_it(void)
 	}
 }
 
+static void fetch_add(uint64_t at, uint32_t i)
+{
+	tbs_send(&s, &(struct tbs_pkt){ .at = at,
+					.operation = IB_FETCH_ADD,
+					.psn = TBS_PSN + i,
+					.va = TBS_BASE + PACKETS * LEN,
+					.rkey = TBS_RKEY,
+					.swap_add = 1 });
+}
+
+/*
+ * Two FETCH_ADDs of a QP whose cap holds the second's answer back for a while. The QP is reset while the
+ * second is executed, and begins another life at cycle 'at': nothing of the old one is on its way then.
+ * Returns how many answers went out.
+ */
+static uint32_t close_beside_atomic(uint64_t at)
+{
+	const struct responder *r;
+	uint32_t n;
+
+	memset(&s, 0, sizeof(s));
+	tbs_init(&s);
+	s.qp[0].rate_bps = GBPS; /* an answer takes 0.75 us, 188 cycles */
+	tbs_start(&s, (const char *[]){ "responder.rate_burst=4KiB", NULL });
+	r = (const struct responder *)(void *)s.t.dut;
+	fetch_add(10, 0);
+	fetch_add(200, 1);
+	tb_send_at(s.peer_error, 220, &(struct qp_error){ .kind = QP_CLOSED });
+	tb_send_at(s.peer_error, at, &(struct qp_error){ .kind = QP_OPENED, .psn = PSN });
+	tbs_settle(&s);
+	for (uint32_t i = 0; i < PACKETS; i++)
+		send(0, 0, PSN, i, 1);
+	tbs_settle(&s);
+	CU_ASSERT_EQUAL(r->qp[0].epsn, psn_add(PSN, PACKETS));
+	CU_ASSERT_EQUAL(r->qp[0].jobs_out, 0);
+	CU_ASSERT_FATAL(s.n_acks > 0);
+	CU_ASSERT_EQUAL(s.acks[s.n_acks - 1].psn, psn_add(PSN, PACKETS - 1));
+	n = s.job->n_received;
+	tbs_end(&s);
+	return n;
+}
+
+static void life_does_not_answer_what_the_last_one_executed(void)
+{
+	for (uint64_t at = 230; at < 320; at++)
+		CU_ASSERT_EQUAL(close_beside_atomic(at), 1);
+}
+
 CU_TestInfo test_responder_state_tests[] = {
+	{ "life_does_not_answer_what_the_last_one_executed",
+	  life_does_not_answer_what_the_last_one_executed },
 	{ "life_begins_behind_the_packets_that_came_before_it",
 	  life_begins_behind_the_packets_that_came_before_it },
 	CU_TEST_INFO_NULL,
