@@ -157,16 +157,17 @@ const struct calibrate_row calibrate_rows[] = {
  * A response needs its request's segments: read again when the WQE cache lost them. Four cores have all
  * QPs filled before the NIC has emptied the first only when a doorbell is for many.
  */
-#define SCATTER "read_bw -b -s 512 -n 256 -t 64" THREADS(4)
-#define SCATTERED(list, sges, qps, percent, band) \
+#define SCATTER "read_bw -s 512 -n 256 -t 64" THREADS(4)
+#define SCATTERED(ways, option, list, sges, qps, percent, band) \
 	ANOMALY("connectx5", \
-		"pause of bidirectional READ, batch " #list ", " #sges " SGEs, " #qps " QPs", \
+		"pause of " ways " READ, batch " #list ", " #sges " SGEs, " #qps " QPs", \
 		"% of time", percent, AT_##band, VALUE_PAUSE, \
-		SCATTER " -q " #qps " -l " #list " --sges " #sges, NULL)
-	SCATTERED(32, 4, 160, 10, LEAST),
-	SCATTERED(32, 4, 80, 4, MOST),
-	SCATTERED(32, 2, 160, 4, MOST),
-	SCATTERED(8, 4, 160, 4, MOST),
+		SCATTER option " -q " #qps " -l " #list " --sges " #sges, NULL)
+	SCATTERED("bidirectional", " -b", 32, 4, 160, 10, LEAST),
+	SCATTERED("one-way", "", 32, 4, 160, 4, MOST),
+	SCATTERED("bidirectional", " -b", 32, 4, 80, 4, MOST),
+	SCATTERED("bidirectional", " -b", 32, 2, 160, 4, MOST),
+	SCATTERED("bidirectional", " -b", 8, 4, 160, 4, MOST),
 /* one look at a context serves what its queue brings at a time: of 16 x 1 KiB less time than one to read it */
 #define CONTEXTS(bytes, qps, depth, n) \
 	"write_bw -s " #bytes " -q " #qps " -t " #depth " -n " #n THREADS(16) " -u 18"
