@@ -179,15 +179,14 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 		.srq = q->srq == TRACE_NONE ? 0 : s->srqs[q->srq] + 1,
 	};
 	uint32_t rq = q->srq == TRACE_NONE ? q->rq : t->srqs[q->srq].depth;
+	uint32_t most = (a.scq == CQI_NONE ? q->sq : 0) + (a.rcq == CQI_NONE ? rq : 0);
 	uint32_t own = CQI_NONE;
 	int err;
 
-	/* its own CQ holds every completion that its queues can cause */
+	/* its own CQ holds every completion that its queues can cause, beside a quarter of it that the
+	   program has taken and not told of yet */
 	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
-		verbs_create_cq(h,
-				&(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
-							     (a.rcq == CQI_NONE ? rq : 0) },
-				&own);
+		verbs_create_cq(h, &(struct verbs_cq){ .depth = most + most / 3 + 1 }, &own);
 	a.scq = a.scq == CQI_NONE ? own : a.scq;
 	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;
 	s->qps[i].host = q->host;
