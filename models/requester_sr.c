@@ -13,8 +13,8 @@
  * the window; a longer one, until nothing else is in flight. Their responses are kept like
  * packets at the responder, with the same map: one that overtook others is written to its place,
  * which its PSN tells, and those it overtook are asked for again at once, by a READ of these
- * PSNs only, or from the peer's resources of an ATOMIC; the oldest once more when a later one that was
- * asked for again came before it. So each is taken once, whatever the
+ * PSNs only, or from the peer's resources of an ATOMIC; and once more when a later one that was
+ * asked for again came before them. So each is taken once, whatever the
  * order; messages end in order. A response is thrown away when it is further ahead than the map,
  * or when its request writes to bytes that an earlier one waits for (sr_ordered). IRN also has
  * the responses acknowledged, so that the peer paces them; here the peer sends a READ's as it is
@@ -125,9 +125,8 @@ void req_sr_answered(struct requester *r, uint32_t qpi, uint32_t psn)
 	r->placed += psn != q->una;
 	req_acknowledge(r, qpi, psn_min(q->cum, q->top_psn));
 	/* it was asked for again, and so was, before it, what is still missing: that was lost twice */
-	if (psn_diff(psn, q->una) > 0 && psn_diff(psn, q->ask.psn) < 0 &&
-	    psn_diff(q->anew.psn, q->una) <= 0)
-		q->anew = (struct req_mark){ .psn = q->una, .end = psn, .pos = q->acked };
+	if (psn_diff(psn, q->una) > 0 && psn_diff(psn, q->ask.psn) < 0)
+		q->anew.end = psn_max(q->anew.end, psn);
 }
 
 uint32_t req_sr_pass(const struct requester *r, struct req_qp *q, uint32_t to)

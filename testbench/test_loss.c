@@ -285,6 +285,7 @@ static void selective_repeat_of_many_reads_is_as_fast_as_of_few(void)
 struct answered_case {
 	const char *post;
 	const char *lose;
+	uint32_t mtu;
 };
 
 #define READS "op=RDMA_READ repeat=8 window=8 stride=8 sge=back:0:8 remote=dst:0"
@@ -304,12 +305,12 @@ static uint64_t end_of(const struct answered_case *c, const char *const *sets, u
 	int n = snprintf(text, sizeof(text),
 			 "rnicsim-trace 1\nhost h0\nhost h1\n"
 			 "mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n"
-			 "mr h0 back va=0x18000000 len=64KiB access=lw fill=zero\n"
-			 "mr h1 dst va=0x20000000 len=64KiB access=lw,rw,rr,ra fill=zero\n"
-			 "qp h0 q0 type=RC peer=h1.q0 mtu=256 timeout=8\n"
-			 "qp h1 q0 type=RC peer=h0.q0 mtu=256\n"
+			 "mr h0 back va=0x18000000 len=512KiB access=lw fill=zero\n"
+			 "mr h1 dst va=0x20000000 len=512KiB access=lw,rw,rr,ra fill=zero\n"
+			 "qp h0 q0 type=RC peer=h1.q0 mtu=%u timeout=8\n"
+			 "qp h1 q0 type=RC peer=h0.q0 mtu=%u\n"
 			 "%s\npost h0.q0 id=1 %s\n",
-			 c->lose, c->post);
+			 c->mtu, c->mtu, c->lose, c->post);
 
 	CU_ASSERT_FATAL(n > 0 && (size_t)n < sizeof(text));
 	CU_ASSERT_FATAL(tb_run_open(
@@ -342,12 +343,14 @@ static bool is_no_slower(uint64_t ps, uint64_t gbn_ps)
 static void selective_repeat_of_a_lost_response_waits_for_no_timer(void)
 {
 	static const struct answered_case cases[] = {
-		{ READS, "wire h1 h0 drop nth=2" },      { LONG_READS, "wire h1 h0 drop nth=3" },
-		{ LONG_READS, "wire h1 h0 drop nth=9" }, { ADDS, "wire h1 h0 drop nth=2" },
-		{ MIXED, "wire h1 h0 drop nth=3" },
+		{ READS, "wire h1 h0 drop nth=2", 256 },
+		{ LONG_READS, "wire h1 h0 drop nth=3", 256 },
+		{ LONG_READS, "wire h1 h0 drop nth=9", 256 },
+		{ ADDS, "wire h1 h0 drop nth=2", 256 },
+		{ MIXED, "wire h1 h0 drop nth=3", 256 },
 	};
 	/* the second answer too: that, the timer has to find, and the bound notices */
-	static const struct answered_case again = { READS, "wire h1 h0 drop nth=2,9" };
+	static const struct answered_case again = { READS, "wire h1 h0 drop nth=2,9", 256 };
 	uint64_t timeouts, gbn = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -361,11 +364,32 @@ static void selective_repeat_of_a_lost_response_waits_for_no_timer(void)
 	CU_ASSERT_EQUAL(timeouts, 1);
 }
 
+/* Of one READ longer than the window a response is lost, and lost again when it is asked for. */
+static void selective_repeat_of_a_response_lost_twice_waits_for_no_timer(void)
+{
+	static const struct {
+		struct answered_case c;
+		const char *sets[5];
+	} cases[] = {
+		{ { "op=RDMA_READ sge=back:0:512KiB remote=dst:0", "wire h1 h0 drop nth=46,190,193",
+		    1024 },
+		  { "requester.recovery=sr", "responder.recovery=sr", "requester.sr_window=32",
+		    "responder.sr_window=32" } },
+	};
+	uint64_t timeouts, gbn;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		gbn = end_of(&cases[i].c, NULL, &timeouts);
+		CU_ASSERT(end_of(&cases[i].c, cases[i].sets, &timeouts) < 2 * gbn);
+		CU_ASSERT_EQUAL(timeouts, 0);
+	}
+}
+
 /* Requests and responses lost: no more timeouts than losses that only a timer can find. */
 static void selective_repeat_of_lost_atomics_needs_no_more_timeouts_than_go_back_n(void)
 {
 	static const struct answered_case lossy = {
-		ADDS, "wire h0 h1 drop nth=2,5\nwire h1 h0 drop nth=3"
+		ADDS, "wire h0 h1 drop nth=2,5\nwire h1 h0 drop nth=3", 256
 	};
 	uint64_t gbn_timeouts, timeouts, gbn = end_of(&lossy, NULL, &gbn_timeouts);
 
@@ -378,7 +402,7 @@ static void selective_repeat_of_any_single_loss_waits_for_one_timer(void)
 {
 	for (unsigned k = 1; k <= 120; k++) {
 		char lose[40];
-		struct answered_case c = { MIXED, lose };
+		struct answered_case c = { MIXED, lose, 256 };
 		uint64_t gbn_timeouts, timeouts, gbn;
 
 		snprintf(lose, sizeof(lose), "wire h%u h%u drop nth=%u", k % 2, 1 - k % 2,
@@ -398,11 +422,14 @@ static void selective_repeat_of_long_reads_is_no_slower_than_go_back_n(void)
 		"mr h1 dst va=0x20000000 len=1MiB access=lw,rr fill=zero\n"
 		"qp h0 q0 type=RC peer=h1.q0 mtu=1024 timeout=3\nqp h1 q0 type=RC peer=h0.q0 mtu=1024\n"
 		"post h0.q0 id=1 op=RDMA_READ sge=back:0:1MiB remote=dst:0 repeat=4\n";
-	const char *trace = tb_write("long-reads.trace", text, sizeof(text) - 1);
+	static const uint64_t seeds[] = { 1, 2, 3, 5, 6, 11 };
 
-	for (uint64_t seed = 1; seed <= 3; seed++)
-		CU_ASSERT(run_seed(trace, 0.01, sr, false, seed).goodput >
-			  run_seed(trace, 0.01, NULL, false, seed).goodput);
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+		const char *trace = tb_write("long-reads.trace", text, sizeof(text) - 1);
+
+		CU_ASSERT(run_seed(trace, 0.01, sr, false, seeds[i]).goodput >
+			  run_seed(trace, 0.01, NULL, false, seeds[i]).goodput);
+	}
 }
 
 static void recovery_that_differs_between_the_ends_is_refused(void)
@@ -438,6 +465,8 @@ CU_TestInfo test_loss_tests[] = {
 	  selective_repeat_of_many_reads_is_as_fast_as_of_few },
 	{ "selective repeat of a lost response waits for no timer",
 	  selective_repeat_of_a_lost_response_waits_for_no_timer },
+	{ "selective repeat of a response lost twice waits for no timer",
+	  selective_repeat_of_a_response_lost_twice_waits_for_no_timer },
 	{ "selective repeat of lost atomics needs no more timeouts than go-back-N",
 	  selective_repeat_of_lost_atomics_needs_no_more_timeouts_than_go_back_n },
 	{ "selective repeat of any single loss waits for one timer",
