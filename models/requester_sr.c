@@ -14,8 +14,8 @@
  * packets at the responder, with the same map: one that overtook others is written to its place,
  * which its PSN tells, and those it overtook are asked for again at once, by a READ of these
  * PSNs only, or from the peer's resources of an ATOMIC; and once more when a later one that was
- * asked for again came before them. So each is taken once, whatever the
- * order; messages end in order. A response is thrown away when it is further ahead than the map,
+ * asked for again came before them; the oldest also when the map is full. So each is taken once,
+ * whatever the order; messages end in order. A response is thrown away when it is further ahead than the map,
  * or when its request writes to bytes that an earlier one waits for (sr_ordered). IRN also has
  * the responses acknowledged, so that the peer paces them; here the peer sends a READ's as it is
  * asked.
@@ -90,7 +90,13 @@ static bool may_overtake(const struct requester *r, const struct req_qp *q, uint
 
 bool req_sr_may_take(const struct requester *r, struct req_qp *q, uint32_t psn, uint32_t pos)
 {
-	if (!is_near(r, q, psn) || has_come(r, q, psn))
+	if (!is_near(r, q, psn)) {
+		/* by now the oldest, asked for again when the map began to fill, should be here */
+		if (psn_diff(q->una, q->ask.psn) < 0)
+			q->anew.end = psn_max(q->anew.end, psn_add(q->una, 1));
+		return false;
+	}
+	if (has_come(r, q, psn))
 		return false;
 	if (may_overtake(r, q, pos))
 		return true;

@@ -371,6 +371,9 @@ static void selective_repeat_of_a_response_lost_twice_waits_for_no_timer(void)
 		struct answered_case c;
 		const char *sets[5];
 	} cases[] = {
+		{ { "op=RDMA_READ sge=back:0:256KiB remote=dst:0", "wire h1 h0 drop nth=11,73",
+		    1024 },
+		  { "requester.recovery=sr", "responder.recovery=sr" } },
 		{ { "op=RDMA_READ sge=back:0:512KiB remote=dst:0", "wire h1 h0 drop nth=46,190,193",
 		    1024 },
 		  { "requester.recovery=sr", "responder.recovery=sr", "requester.sr_window=32",
