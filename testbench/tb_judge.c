@@ -92,7 +92,7 @@ const char *tb_case_refer(struct tb_case *c)
 	static const char *const apart[] = { "cnt0", "tkt0", "ltg0", "llo0", "lrv0", "jnk0" };
 
 	if (!ref_outcome(&c->ref, c->watch.rows, c->watch.n_rows))
-		return "a row of a request that is not in the trace";
+		return judge_wrong("a row of a request that is not in the trace");
 	for (uint32_t h = 0; h < 2; h++) {
 		for (size_t i = 0; i < ARRAY_LEN(apart); i++) {
 			uint32_t mr = ref_find_mr(&c->ref, h, apart[i]);
@@ -133,10 +133,10 @@ static const char *judge_run(const struct tb_case *c)
 				   host, c->run.trace->qps[qp].name);
 	}
 	if (c->status != EXIT_OK && !waits_for_the_dead(c))
-		return judge_wrong("status %d: %s", c->status, c->run.err.text);
+		return judge_wrong("the run ended with status %d: %s", c->status, c->run.err.text);
 	for (uint32_t i = 0; c->run.checkers && i < c->run.r.sim.n_chans; i++)
 		if (checker_verdict(c->run.checkers[i]))
-			return judge_wrong("%s: %s", c->run.r.sim.chans[i]->name,
+			return judge_wrong("channel %s: %s", c->run.r.sim.chans[i]->name,
 					   checker_verdict(c->run.checkers[i]));
 	for (uint32_t i = 0; i < c->run.r.sim.n_chans; i++)
 		if (c->run.r.sim.chans[i]->count)
@@ -179,8 +179,8 @@ static const char *judge_queue(const struct tb_case *c, const uint32_t *wr, uint
 		k++;
 	}
 	if (k < n && !is_recv)
-		return judge_wrong("%s: no completion of %" PRIu64, c->run.trace->qps[qp].name,
-				   c->ref.wr[wr[k]].r.id);
+		return judge_wrong("%s: no completion of request %" PRIu64,
+				   c->run.trace->qps[qp].name, c->ref.wr[wr[k]].r.id);
 	for (; k < n; k++) {
 		const struct ref_wr *w = &c->ref.wr[wr[k]];
 
@@ -216,8 +216,9 @@ static const char *judge_errors(const struct tb_case *c, uint32_t qp)
 		      c->run.trace->qps[qp].rnr_retry < 7 && w->status == WC_RNR_RETRY_EXC_ERR &&
 		      !had_error;
 		if (!ok)
-			return judge_wrong("%s: status %s of %" PRIu64, c->run.trace->qps[qp].name,
-					   wc_status_names[w->status], w->r.id);
+			return judge_wrong("%s: status %s of request %" PRIu64,
+					   c->run.trace->qps[qp].name, wc_status_names[w->status],
+					   w->r.id);
 		had_error |= w->is_error;
 	}
 	return NULL;
@@ -387,7 +388,7 @@ static const char *judge_memory(struct tb_case *c)
 		actual[i] = x_calloc(1, t->mrs[i].len);
 		if (!space_read(c->run.r.system->hosts[t->mrs[i].host].space, t->mrs[i].va,
 				actual[i], t->mrs[i].len))
-			what = "an MR that is not mapped";
+			what = judge_wrong("an MR that is not mapped");
 	}
 	what = what ? what : ref_compare(&c->ref, actual);
 	for (uint32_t h = 0; h < 2 && !what; h++)

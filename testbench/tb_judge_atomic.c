@@ -67,7 +67,9 @@ static const char *judge_values(uint32_t h, const struct atomic *a, uint32_t n, 
 	uint64_t n_steps = 0;
 
 	if (total > n + n_maybe)
-		what = judge_wrong("counter of h%" PRIu32 " is %" PRIu64, h, total);
+		what = judge_wrong("counter of h%" PRIu32 " is %" PRIu64 ", of %" PRIu64
+				   " steps at most",
+				   h, total, n + n_maybe);
 	for (uint32_t i = 0; i < n && !what; i++) {
 		if (a[i].after > total || (a[i].after != a[i].before && seen[a[i].before]++))
 			what = judge_wrong("counter of h%" PRIu32 ": %" PRIu64 " fetched %" PRIu64

@@ -127,8 +127,8 @@ static const char *see_to(const struct wire_judge *j, struct way *w, uint32_t ps
 	w->gap.missed[psn] = 0;
 	if (!is_late(j, since_ps, ps))
 		return NULL;
-	return judge_wrong("h%" PRIu32 ".%s: PSN %" PRIu32 " is known to be lost from %" PRIu64
-			   " to %" PRIu64 " ps",
+	return judge_wrong("h%" PRIu32 ".%s: what has PSN %" PRIu32
+			   " is known to be lost from %" PRIu64 " to %" PRIu64 " ps",
 			   w->t->host, w->t->name, (w->q->psn + psn) & PSN_MASK, since_ps, ps);
 }
 

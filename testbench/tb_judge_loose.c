@@ -335,14 +335,14 @@ static const char *judge_receives(const struct loose_judge *j, uint32_t qp)
 		before = w;
 		what = w->is_error ? judge_bad_end(j, qp, w, had_error) : NULL;
 		if (!what && had_error && !w->is_error && type_of(j, qp) != QP_RC)
-			what = "a receive ends well behind one that did not";
+			what = judge_wrong("a receive ends well behind one that did not");
 		had_error |= w->is_error;
 		what = what ? what : judge_receive(j, qp, w, &t->cqes[next]);
 		next++;
 	}
 	for (; !what && next < t->n_cqes && (!is_recv_of(&t->cqes[next], qp) || n_former); next++)
 		n_former -= is_recv_of(&t->cqes[next], qp);
-	return what || next == t->n_cqes ? what : "a CQE of a receive without a row";
+	return what || next == t->n_cqes ? what : judge_wrong("a CQE of a receive without a row");
 }
 
 /* Receives of an SRQ were taken from its head: at most one a QP has no completion. */
