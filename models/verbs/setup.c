@@ -183,10 +183,13 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 	uint32_t own = CQI_NONE;
 	int err;
 
-	/* its own CQ holds every completion that its queues can cause, beside a quarter of it that the
-	   program has taken and not told of yet */
+	/* its own CQ holds every completion that its queues can cause; one that takes receives of an SRQ,
+	   which are no CQ's when they are posted, beside a quarter that the program took and did not tell of */
 	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
-		verbs_create_cq(h, &(struct verbs_cq){ .depth = most + most / 3 + 1 }, &own);
+		verbs_create_cq(h,
+				&(struct verbs_cq){
+					.depth = most + (q->srq == TRACE_NONE ? 0 : most / 3 + 1) },
+				&own);
 	a.scq = a.scq == CQI_NONE ? own : a.scq;
 	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;
 	s->qps[i].host = q->host;
