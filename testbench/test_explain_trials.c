@@ -157,6 +157,66 @@ static void trials_name_whatever_there_is_too_little_of(void)
 	tb_printed_free(&plain);
 }
 
+/* As rows[], whose trials run to their end, with so many requests a QP: a little more than a trial runs, and far more. */
+static const struct {
+	const char *op, *request, *scarce, *name;
+	unsigned repeats[2];
+} lengths[] = {
+	{ "RDMA_WRITE",
+	  "8 remote=dst:0 flags=inline window=16",
+	  "nic1.responder.pkt_cyc=64",
+	  "nic1.responder.pkt_cyc",
+	  { 620, 1500 } },
+	{ "RDMA_WRITE",
+	  "4KiB remote=dst:0 window=16",
+	  "nic0.dma_engine.tags=1",
+	  "nic0.dma_engine.tags",
+	  { 430, 1000 } },
+	{ "RDMA_READ",
+	  "4KiB remote=dst:0 window=16",
+	  "nic0.requester.rsp_cyc=200",
+	  "nic0.requester.rsp_cyc",
+	  { 340, 800 } },
+};
+
+/* However long a trace is, a trial is not too fast for it: its gain is not bounded by where the trace ends. */
+static void trials_name_the_same_however_long_the_trace_is(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
+		for (size_t k = 0; k < ARRAY_LEN(lengths[i].repeats); k++) {
+			char request[128], text[4096];
+			struct tb_printed p;
+			double us;
+
+			snprintf(request, sizeof(request), "%s repeat=%u", lengths[i].request,
+				 lengths[i].repeats[k]);
+			make(text, lengths[i].op, "2MiB", request);
+			p = explain(text, "--explain", lengths[i].scarce, &us);
+			CU_ASSERT(strstr(p.out, "in the first part of the run") != NULL);
+			CU_ASSERT(is_verdict(&p, lengths[i].name));
+			tb_printed_free(&p);
+		}
+}
+
+/* More than anything that one block has gains the clock of all. */
+static void trials_name_the_clock_of_a_nic_that_is_slow(void)
+{
+	double us;
+	struct tb_printed p;
+
+	make_all();
+	p = explain(smalls, "--explain", "nic.clock=25MHz", &us);
+	CU_ASSERT(is_verdict(&p, "nic.clock (clock of the NIC's blocks): 100MHz instead of 25MHz"));
+	tb_printed_free(&p);
+	p = explain(smalls, "--explain", "nic1.clock=25MHz", &us);
+	CU_ASSERT(is_verdict(&p, "nic1.clock"));
+	tb_printed_free(&p);
+}
+
 CU_TestInfo test_explain_trials_tests[] = { { "trials_name_whatever_there_is_too_little_of",
 					      trials_name_whatever_there_is_too_little_of },
+					    { "trials_name_the_same_however_long_the_trace_is",
+					      trials_name_the_same_however_long_the_trace_is },
+					    { "trials_name_the_clock_of_a_nic_that_is_slow",
+					      trials_name_the_clock_of_a_nic_that_is_slow },
 					    CU_TEST_INFO_NULL };

@@ -102,9 +102,13 @@ static void what_if_that_cannot_be_is_refused_before_the_run(void)
 	static const struct {
 		const char *list, *message;
 	} bad[] = {
-		{ "mac.rate=0", "--what-if" }, { "mac.rte=1Gbps", "rate" },
-		{ "mac.rate", "--what-if" },   { "mac.rate=1Gbps,", "--what-if" },
-		{ ",", "--what-if" },          { "mac.rate=1Gbps+", "--what-if" },
+		{ "mac.rate=0", "--what-if" },
+		{ "mac.rte=1Gbps", "rate" },
+		{ "mac.rate", "--what-if" },
+		{ "mac.rate=1Gbps,", "--what-if" },
+		{ ",", "--what-if" },
+		{ "mac.rate=1Gbps+", "--what-if" },
+		{ "mtt.ways=4+mtt.ways=8", "mtt.ways twice" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {

@@ -139,7 +139,7 @@ static const struct {
 	{ OP_REMOTE, "peer: executed, READ and ATOMIC: answered" },
 	{ OP_ACK, "acknowledgement, or placing of the response" },
 	{ OP_CQE, "completion written" },
-	{ OP_POLL, "program finds it" },
+	{ OP_POLL, "program finds it, or the later, signaled one that tells of it" },
 };
 _Static_assert(ARRAY_LEN(meaning) == REPORT_STAGES, "one a stage");
 

@@ -14,13 +14,19 @@ __extension__ typedef unsigned __int128 u128;
 
 /* A trial is cut off where the run had made so many steps of blocks, if it made more. */
 #define TRIAL_STEPS 400000u
-#define TRIAL_PACKETS 2000u   /* or so many were taken, if that was later */
+#define TRIAL_PACKETS 2000u /* or so many were taken, if that was later */
+/* So many of the packets until then are what counts: a trial may need fewer acknowledgements. */
+#define TRIAL_PART_PPM 750000u
 #define LEAST_GAIN_PPM 30000u /* less is chance */
-#define MAX_PARTS 32u
+#define MAX_PARTS 48u
 #define TRIED_PARTS 3u /* of which each parameter is tried */
 #define TRIED_NICS 4u  /* parameters that are tried in each NIC */
-/* A clock is in all that a block does, a link's rate is that of its MACs: named when no other comes near. */
+/*
+ * A clock is in all that a block does, or all blocks of a NIC, a link's rate is that of its MACs: named when no other
+ * comes near.
+ */
 #define SHARED_PPM 700000u
+#define GROUP_PPM 500000u
 
 /* One search. */
 struct search {
@@ -32,7 +38,7 @@ struct search {
 
 static bool is_of(const struct lever *l, const struct trial *x)
 {
-	return strcmp(lever_part(l->b), x->part) == 0 && (x->f ? l->f == x->f : !l->is_alone) &&
+	return strcmp(l->part, x->part) == 0 && (x->f ? l->f == x->f : !l->is_alone) &&
 	       (!x->only || l == x->only);
 }
 
@@ -63,15 +69,26 @@ static void part_company(const struct search *s, const struct trial *x)
 	struct setting_of a = { s->t, x };
 
 	for (struct lever *k = l; k < end; k++)
-		k->is_alone |= strcmp(lever_part(k->b), x->part) == 0;
+		k->is_alone |= strcmp(k->part, x->part) == 0;
 	for (; l < end; l++) {
 		struct err e = { 0 };
 
-		if (strcmp(lever_part(l->b), x->part) != 0)
+		if (strcmp(l->part, x->part) != 0)
 			continue;
 		l->is_alone = false;
-		l->is_alone = !trial_run(s->argc, s->argv, set_levers, &a, TIME_NEVER, NULL, &e);
+		l->is_alone = !trial_run(s->argc, s->argv, set_levers, &a, NULL, NULL, &e);
 	}
+}
+
+static const struct trial_end *end_of(const struct trials *t)
+{
+	return t->is_cut ? &t->end : NULL;
+}
+
+static void show_progress(const struct trials *t)
+{
+	if (t->is_terminal)
+		fprintf(stderr, "\rwhat limits the run: trial %u ", t->runs);
 }
 
 /* False: the settings do not go together. */
@@ -83,14 +100,15 @@ static bool make_trial(struct search *s, struct trial *x)
 	const struct trial_result *b = &s->base;
 
 	s->t->runs++;
-	if (!trial_run(s->argc, s->argv, set_levers, &a, s->t->until_ps, &o, &e))
+	show_progress(s->t);
+	if (!trial_run(s->argc, s->argv, set_levers, &a, end_of(s->t), &o, &e))
 		return false;
-	if (o.errors > b->errors || (b->is_done && !o.is_done))
+	if (o.errors > b->errors || (s->t->is_cut ? !o.took_ps : !o.is_done))
 		return true;
-	if (b->is_done)
+	if (s->t->is_cut) /* not by completions, which come in batches */
+		x->rate_ppm = more_ppm(b->took_ps, o.took_ps);
+	else
 		x->rate_ppm = more_ppm((u128)o.n * b->span_ps, (u128)b->n * o.span_ps);
-	else /* not by completions, which come in batches */
-		x->rate_ppm = more_ppm(o.packets, b->packets);
 	x->latency_ppm = more_ppm(b->mean_ps, o.mean_ps);
 	return true;
 }
@@ -106,10 +124,19 @@ static bool is_shared(const struct trial *x)
 			(strcmp(x->part, "wire") == 0 && strcmp(x->f->name, "rate") == 0));
 }
 
+static bool is_of_group(const struct trials *t, const struct trial *x)
+{
+	const struct lever *l = trial_lever(t, x);
+
+	return l && l->is_group;
+}
+
 uint64_t trial_weight(const struct trials *t, const struct trial *x)
 {
 	uint64_t ppm = trial_gain(t, x);
 
+	if (is_of_group(t, x))
+		return (uint64_t)((u128)ppm * GROUP_PPM / PPM);
 	return is_shared(x) ? (uint64_t)((u128)ppm * SHARED_PPM / PPM) : ppm;
 }
 
@@ -137,6 +164,15 @@ static bool is_listed(const struct trial *list, unsigned n, const char *part)
 	return n > 0;
 }
 
+/* A group has but its clock: found, and no part of which parameters are to be tried. */
+static void keep(struct trials *t, struct trial *parts, unsigned *n, struct trial x)
+{
+	if (!is_of_group(t, &x))
+		rank(t, parts, n, MAX_PARTS, x);
+	else if (trial_gain(t, &x) >= LEAST_GAIN_PPM)
+		rank(t, t->found, &t->n, TRIALS_SHOWN, x);
+}
+
 /* Each part as a whole, in 'parts', which gain most first; returns how many. */
 static unsigned try_parts(struct search *s, struct trial *parts)
 {
@@ -145,7 +181,8 @@ static unsigned try_parts(struct search *s, struct trial *parts)
 	uint64_t best = 0;
 
 	for (unsigned i = 0; i < s->t->n_levers && n < MAX_PARTS; i++) {
-		struct trial x = { .part = lever_part(s->t->levers[i].b) };
+		const struct lever *l = &s->t->levers[i];
+		struct trial x = { .part = l->part, .f = l->is_group ? l->f : NULL };
 
 		if (is_listed(all, n, x.part))
 			continue;
@@ -158,7 +195,7 @@ static unsigned try_parts(struct search *s, struct trial *parts)
 	}
 	s->t->by_latency = best < LEAST_GAIN_PPM;
 	for (unsigned i = 0; i < n; i++)
-		rank(s->t, parts, &ranked, MAX_PARTS, all[i]);
+		keep(s->t, parts, &ranked, all[i]);
 	return ranked;
 }
 
@@ -183,14 +220,14 @@ static void try_nics(struct search *s, struct trial *x)
 		if (trial_gain(s->t, &one) > trial_gain(s->t, &best))
 			best = one;
 	}
-	if (best.only && trial_gain(s->t, &best) >= trial_gain(s->t, x) / 2)
+	if (best.only && trial_gain(s->t, &best) >= trial_gain(s->t, x) / 4 * 3)
 		*x = best;
 }
 
 /* Lever 'i' is the first of its parameter in its part. */
 static bool is_first(const struct trials *t, unsigned i)
 {
-	const struct trial x = { .part = lever_part(t->levers[i].b), .f = t->levers[i].f };
+	const struct trial x = { .part = t->levers[i].part, .f = t->levers[i].f };
 	unsigned k = 0;
 
 	while (!is_of(&t->levers[k], &x))
@@ -216,37 +253,50 @@ static void try_params(struct search *s, const struct trial *part)
 static void search(struct search *s)
 {
 	struct trial parts[MAX_PARTS], found[TRIALS_SHOWN] = { 0 };
-	unsigned n = try_parts(s, parts), k = 0;
+	unsigned n = try_parts(s, parts), n_groups = s->t->n, k = 0;
+	bool has_params;
 
 	for (unsigned i = 0; i < n && i < TRIED_PARTS; i++)
 		if (trial_gain(s->t, &parts[i]) >= LEAST_GAIN_PPM)
 			try_params(s, &parts[i]);
+	has_params = s->t->n > n_groups;
 	for (unsigned i = 0; i < s->t->n && i < TRIED_NICS; i++)
 		try_nics(s, &s->t->found[i]);
 	for (unsigned i = 0; i < s->t->n; i++)
 		rank(s->t, found, &k, TRIALS_SHOWN, s->t->found[i]);
 	/* several parameters of a part may be short at once */
-	for (unsigned i = 0; k == 0 && i < n; i++)
+	for (unsigned i = 0; !has_params && i < n; i++)
 		if (trial_gain(s->t, &parts[i]) >= LEAST_GAIN_PPM)
 			rank(s->t, found, &k, TRIALS_SHOWN, parts[i]);
 	memcpy(s->t->found, found, sizeof(found));
 	s->t->n = k;
 }
 
-/* The run as it was, as far as trials go. */
-static bool make_base(struct search *s)
+/*
+ * The run as it was, up to where trials end, which is found: 'last_ps' is that of its last completion. A run that
+ * does not come to its end is cut off there at the latest.
+ */
+static bool make_base(struct search *s, uint64_t last_ps)
 {
-	uint64_t *until_ps = &s->t->until_ps;
+	struct trials *t = s->t;
 	struct err e = { 0 };
 
-	for (;; *until_ps *= 2) {
-		if (!trial_run(s->argc, s->argv, NULL, NULL, *until_ps, &s->base, &e))
+	for (;;) {
+		if (!trial_run(s->argc, s->argv, NULL, NULL, end_of(t), &s->base, &e))
 			return false;
-		if (s->base.is_done)
-			*until_ps = TIME_NEVER;
-		if (s->base.packets >= TRIAL_PACKETS || *until_ps > TIME_NEVER / 2)
+		if (s->base.is_done) {
+			t->is_cut = false;
 			return s->base.packets > 0;
+		}
+		if (t->is_cut && (s->base.packets >= TRIAL_PACKETS || t->end.until_ps == last_ps))
+			break;
+		t->end.until_ps = t->is_cut ? min_u64(2 * t->end.until_ps - t->end.from_ps, last_ps)
+					    : last_ps;
+		t->is_cut = true;
 	}
+	t->end.packets = (uint64_t)((u128)s->base.packets * TRIAL_PART_PPM / PPM);
+	return t->end.packets && trial_run(s->argc, s->argv, NULL, NULL, &t->end, &s->base, &e) &&
+	       s->base.took_ps;
 }
 
 void trials_make(struct trials *t, const struct sim *s, int argc, char **argv,
@@ -255,12 +305,21 @@ void trials_make(struct trials *t, const struct sim *s, int argc, char **argv,
 	struct search x = { .t = t, .argc = argc, .argv = argv };
 	uint64_t span_ps = sum->last_ps - sum->first_ps;
 
-	*t = (struct trials){ .until_ps = TIME_NEVER };
+	*t = (struct trials){
+		.end = { .from_ps = sum->first_ps,
+			 .until_ps = sum->last_ps,
+			 .packets = UINT64_MAX },
+		.is_cut = s->steps > TRIAL_STEPS,
+		.is_terminal = s->progress != NULL,
+	};
 	t->levers = levers_of(s, &t->n_levers);
-	if (s->steps > TRIAL_STEPS)
-		t->until_ps = sum->first_ps + (uint64_t)((u128)span_ps * TRIAL_STEPS / s->steps);
-	if (make_base(&x))
+	if (t->is_cut)
+		t->end.until_ps =
+			sum->first_ps + (uint64_t)((u128)span_ps * TRIAL_STEPS / s->steps);
+	if (make_base(&x, sum->last_ps))
 		search(&x);
+	if (t->is_terminal)
+		fprintf(stderr, "\r%40s\r", "");
 }
 
 void trials_free(struct trials *t)
@@ -278,7 +337,7 @@ const struct lever *trial_lever(const struct trials *t, const struct trial *x)
 
 char *trial_name(const struct trial *x, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s%s%s", x->only ? x->only->b->name : x->part, x->f ? "." : "",
+	snprintf(buf, len, "%s%s%s", x->only ? x->only->path : x->part, x->f ? "." : "",
 		 x->f ? x->f->name : "");
 	return buf;
 }

@@ -5,7 +5,8 @@
  * Waits and busy times say what is used, not what more of it would gain: work that is pipelined waits for nothing,
  * and one that waits may wait for who stands behind. So each part of the NICs, hosts and links is
  * given four times of all that it has, in a run of its own; of the parts that gain most each parameter,
- * and each NIC of the parameters that gain most. (The same idea for programs: Curtsinger and Berger, Coz:
+ * and each NIC of the parameters that gain most. A long run is cut off; what counts is then how long its packets
+ * take, however much sooner a trial has done with them. (The same idea for programs: Curtsinger and Berger, Coz:
  * finding code that counts with causal profiling, SOSP 2015.)
  */
 #ifndef TOOLS_RUN_EXPLAIN_TRIALS_H
@@ -14,6 +15,7 @@
 #include <stdio.h>
 
 #include "tools/run/lever.h"
+#include "tools/run/trial.h"
 
 #define TRIALS_SHOWN 6u
 
@@ -33,8 +35,10 @@ struct trials {
 	unsigned n, runs;
 	struct lever *levers; /* owned */
 	unsigned n_levers;
-	uint64_t until_ps; /* TIME_NEVER: trials are as long as the run */
-	bool by_latency;   /* no rate gains: ranked by latency */
+	struct trial_end end; /* of all, when is_cut; else trials are as long as the run */
+	bool is_cut;
+	bool by_latency;  /* no rate gains: ranked by latency */
+	bool is_terminal; /* say on stderr how far it is */
 };
 
 /*

@@ -293,7 +293,7 @@ static void print_trial(const struct trials *t, const struct trial *x, const cha
 
 static bool is_about(const struct trial *x, const char *text)
 {
-	return strstr(text, x->only ? x->only->b->name : x->part) != NULL;
+	return strstr(text, x->only ? x->only->path : x->part) != NULL;
 }
 
 /* The line for which 'name' is right, without an intro and its newline; "" if it finds nothing. Free it. */
@@ -363,7 +363,7 @@ static void print_gains(const struct trials *t, FILE *f)
 {
 	fprintf(f, "\nwhat gains %s (one change each, of %u tried%s)\n",
 		t->by_latency ? "latency" : "requests a second", t->runs,
-		t->until_ps == TIME_NEVER ? "" : ", in the first part of the run");
+		t->is_cut ? ", in the first part of the run" : "");
 	if (t->n == 0)
 		fprintf(f, "  none gains 3 %%: several limit at once, or the trace does\n");
 	for (unsigned i = 0; i < t->n; i++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/chan.h"
+#include "tools/run/commands.h"
 #include "tools/run/explain_parts.h"
 
 #define TIMES 4u
@@ -120,14 +121,22 @@ static bool is_borrowed(const struct block *b, const struct field *f)
 	return false;
 }
 
+static const char *part_of(const struct block *b)
+{
+	const char *dot = strrchr(b->name, '.');
+
+	return dot ? dot + 1 : b->cls->name;
+}
+
 static void add_levers(const struct block *b, const struct field *fields, struct lever *l,
 		       unsigned *n)
 {
 	const struct field *f;
 
 	FIELDS_EACH(f, fields) {
-		struct lever x = { .b = b, .f = f };
+		struct lever x = { .b = b, .f = f, .part = part_of(b) };
 
+		snprintf(x.path, sizeof(x.path), "%s", b->name);
 		if (f->kind != FIELD_PARAM || f->form == FORM_STR ||
 		    is_in(fixed, ARRAY_LEN(fixed), f->name) || is_borrowed(b, f))
 			continue;
@@ -150,14 +159,69 @@ static bool has_moved(const struct sim *s, const struct block *b)
 	return false;
 }
 
+static bool has_path(const struct lever *l, unsigned n, const char *path)
+{
+	while (n && strcmp(l[n - 1].path, path) != 0)
+		n--;
+	return n > 0;
+}
+
+static bool is_in_group(const struct block *b, const char *group)
+{
+	size_t n = strlen(group);
+
+	return strncmp(b->name, group, n) == 0 && b->name[n] == '.';
+}
+
+/* The clock of a group is what most of its blocks have; the others have their own. */
+static const struct block *with_clock_of(const struct sim *s, const char *group)
+{
+	const struct block *best = NULL;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < s->n_blocks; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; is_in_group(s->blocks[i], group) && k < s->n_blocks; k++)
+			n += is_in_group(s->blocks[k], group) &&
+			     s->blocks[k]->clock_hz == s->blocks[i]->clock_hz;
+		if (n > most) {
+			most = n;
+			best = s->blocks[i];
+		}
+	}
+	return best;
+}
+
+/* The clock of the NIC or host that 'b' is in, if that has one and it is not among the 'n' of 'l' yet. */
+static bool group_lever(const struct block *b, const struct lever *l, unsigned n, struct lever *x)
+{
+	*x = (struct lever){ .is_group = true };
+	snprintf(x->path, sizeof(x->path), "%.*s", (int)strcspn(b->name, "."), b->name);
+	if (!is_in_group(b, x->path) || has_path(l, n, x->path))
+		return false;
+	for (size_t k = 0; section_classes[k] && !x->f; k++) {
+		x->part = section_classes[k]->name;
+		if (config_is_group(x->part, x->path))
+			x->f = field_find(section_classes[k]->fields, FIELD_PARAM, "clock");
+	}
+	if (!x->f)
+		return false;
+	x->b = with_clock_of(b->sim, x->path);
+	x->now = x->b->clock_hz;
+	x->then = improved(x->f, x->now);
+	return x->then != x->now;
+}
+
 struct lever *levers_of(const struct sim *s, unsigned *n)
 {
 	size_t cap = 1;
 	struct lever *l;
+	unsigned n_blocks;
 
 	for (uint32_t i = 0; i < s->n_blocks; i++)
 		cap += field_count(s->blocks[i]->cls->fields, FIELD_PARAM) +
-		       field_count(block_common_fields, FIELD_PARAM);
+		       field_count(block_common_fields, FIELD_PARAM) + 1; /* its group's clock */
 	l = x_calloc(cap, sizeof(*l));
 	*n = 0;
 	for (uint32_t i = 0; i < s->n_blocks; i++)
@@ -165,21 +229,17 @@ struct lever *levers_of(const struct sim *s, unsigned *n)
 			add_levers(s->blocks[i], s->blocks[i]->cls->fields, l, n);
 			add_levers(s->blocks[i], block_common_fields, l, n);
 		}
+	n_blocks = *n;
+	for (unsigned i = 0; i < n_blocks; i++)
+		*n += group_lever(l[i].b, l + n_blocks, *n - n_blocks, &l[*n]);
 	return l;
-}
-
-const char *lever_part(const struct block *b)
-{
-	const char *dot = strrchr(b->name, '.');
-
-	return dot ? dot + 1 : b->cls->name;
 }
 
 bool lever_set(const struct lever *l, struct config *cfg, struct err *e)
 {
 	char text[256], value[64];
 
-	snprintf(text, sizeof(text), "%s.%s=%s", l->b->name, l->f->name,
+	snprintf(text, sizeof(text), "%s.%s=%s", l->path, l->f->name,
 		 value_format(l->f, l->then, value, sizeof(value)));
 	return config_set_as(cfg, "--explain", text, e);
 }

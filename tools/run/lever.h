@@ -13,18 +13,18 @@
 #include "sim/sim.h"
 
 struct lever {
-	const struct block *b;
+	const struct block *b; /* of a group: the first with its clock */
 	const struct field *f;
+	char path[48];      /* "nic0.mtt", "nic0" */
+	const char *part;   /* what it is, whichever NIC it is in: "mtt", "nic" */
 	uint64_t now, then; /* in base units; they differ */
 	bool is_alone;      /* it does not go together with the others of its part */
+	bool is_group;      /* the clock of all blocks of a NIC or a host */
 	bool is_latency;    /* time that passes, which others can use: less is better */
 };
 
 /* All levers of the blocks that moved a message, in the order of the net-list; returns how many. Free it. */
 struct lever *levers_of(const struct sim *s, unsigned *n);
-
-/* What a block is, whichever NIC it is in: "mtt" of "nic0.mtt". */
-const char *lever_part(const struct block *b);
 
 /* Set 'l' as an option would. False with 'e' set if that cannot be. */
 bool lever_set(const struct lever *l, struct config *cfg, struct err *e);

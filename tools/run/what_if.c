@@ -29,14 +29,31 @@ static bool next_part(const char **at, char end, char part[MAX_ENTRY], struct er
 	return true;
 }
 
+/* Is "key=..." of 'one' in the parts of 'entry' before 'end' too? */
+static bool has_key(const char *entry, const char *end, const char *one)
+{
+	size_t n = strcspn(one, "=") + 1;
+
+	for (; entry < end; entry += strcspn(entry, "+") + 1)
+		if (strncmp(entry, one, n) == 0)
+			return true;
+	return false;
+}
+
 static bool set_all(struct config *cfg, void *changes, struct err *e)
 {
-	const char *entry = changes;
+	const char *entry = changes, *at;
 	char one[MAX_ENTRY] = "";
 
-	while (*entry)
+	while (*(at = entry)) {
 		if (!next_part(&entry, '+', one, e) || !config_set_as(cfg, "--what-if", one, e))
 			return false;
+		if (has_key(changes, at, one))
+			return err_set(e, NULL, 0,
+				       "--what-if %s: sets %.*s twice; allowed: each key once in a "
+				       "change, several changes separated by commas",
+				       (const char *)changes, (int)strcspn(one, "="), one);
+	}
 	return true;
 }
 
@@ -69,7 +86,7 @@ static bool check_entry(char *entry, void *arg, struct err *e)
 {
 	const struct call *c = arg;
 
-	return trial_run(c->argc, c->argv, set_all, entry, TIME_NEVER, NULL, e);
+	return trial_run(c->argc, c->argv, set_all, entry, NULL, NULL, e);
 }
 
 bool what_if_check(const struct run_options *o, int argc, char **argv, struct err *e)
@@ -125,7 +142,7 @@ static bool run_entry(char *entry, void *arg, struct err *e)
 	const struct call *c = arg;
 	struct trial_result o;
 
-	if (!trial_run(c->argc, c->argv, set_all, entry, TIME_NEVER, &o, e))
+	if (!trial_run(c->argc, c->argv, set_all, entry, NULL, &o, e))
 		return false;
 	print_outcome(c->f, entry, &o, &c->base);
 	return true;
@@ -135,7 +152,7 @@ bool what_if_print(const struct run_options *o, int argc, char **argv, FILE *f, 
 {
 	struct call c = { argc, argv, f, { 0 } };
 
-	if (!trial_run(argc, argv, NULL, NULL, TIME_NEVER, &c.base, e))
+	if (!trial_run(argc, argv, NULL, NULL, NULL, &c.base, e))
 		return false;
 	fprintf(f, "\n%-40s %8s %7s %11s %9s %11s %9s %11s %9s %9s\n", "what if", "requests",
 		"errors", "mean [us]", "change", "p99 [us]", "change", "Gb/s", "M/s", "change");
