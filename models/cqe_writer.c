@@ -213,7 +213,7 @@ static void consider_refresh(struct cqe_writer *w, uint32_t cqi)
 	const struct cq_attr *cq = &cqe_nic(w)->cq[cqi];
 	uint32_t quarter = cq->depth < 4 ? 1 : cq->depth / 4, n = n_taken(w, cqi);
 
-	if (n >= cq->depth / 2 && (w->cq[cqi].ci + n) % quarter == 0)
+	if (n >= cq->depth / 2 && ((w->cq[cqi].ci + n) & (quarter - 1)) == 0) /* depth: 2^n */
 		qp_list_add(&w->refresh, cqi);
 }
 

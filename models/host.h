@@ -52,6 +52,7 @@ struct drv_srq {
 	uint16_t head, tail;      /* of that list; the last one stays free */
 	uint16_t counter;         /* WQEs posted, running */
 	uint32_t depth, n_posted; /* work requests it takes, holds */
+	uint32_t rcq;             /* of the last QP that takes of it; CQI_NONE: there is none */
 };
 
 /* The driver's side of a QP; index as in nic->qp. */
@@ -78,9 +79,9 @@ struct drv_cq {
 	uint32_t ci;    /* CQEs consumed, running */
 	uint32_t stale; /* those before this one may be of no use to anyone: they are polled away */
 	uint32_t ci_written; /* as last stored to the doorbell record */
-	uint32_t
-		outstanding; /* work requests posted whose completion would come here; and each QP of
-				   an SRQ */
+	/* work requests posted whose completion would come here; and each QP of an SRQ */
+	uint32_t outstanding;
+	uint32_t shared; /* receives of SRQs whose completions may come here */
 	uint8_t log_depth;
 	uint8_t arm_sn;             /* sequence number of req_notify, 2 bits */
 	bool is_polling;            /* a poll is on its way or waits at the memory */

@@ -204,14 +204,12 @@ static void requester_reset(struct block *b)
 	const struct nic *nic = b->env;
 
 	tx_sched_reset(&r->tx, r->quantum, r->rate_burst);
+	tx_sched_set_qps(&r->tx, nic, r->strict);
 	pace_wheel_init(&r->pausing, r->pausing_qp);
 	for (uint32_t i = 0; i < nic->n_qp; i++) {
 		const struct qp_attr *a = &nic->qp[i];
 		struct req_qp *q = &r->qp[i];
 
-		tx_sched_set_prio(&r->tx, i, r->strict ? a->prio % TX_SCHED_PRIOS : 0);
-		tx_sched_set_weight(&r->tx, i, a->weight ? a->weight : 1);
-		tx_sched_set_rate(&r->tx, i, a->rate_bps);
 		*q = (struct req_qp){
 			.ring = q->ring, .mask = q->mask, .came = q->came, .after = q->after
 		};

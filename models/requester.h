@@ -317,8 +317,8 @@ void req_take_job_done(struct requester *r);
 void req_feed_add(struct requester *r, uint32_t qpi, uint32_t len);
 void req_feed_remove(struct requester *r, uint32_t qpi, uint32_t len);
 
-/* The same may be so since a QP with a cap sent, or failed. */
-void req_feed_paced(struct requester *r, uint32_t qpi);
+/* A QP may have become fed, or not: also when one with a cap sent, or failed. */
+void req_feed_update(struct requester *r, uint32_t qpi);
 
 /* QPs whose caps let them have WQEs again. Returns when to run again. */
 uint64_t req_feed_wake(struct requester *r);

@@ -49,7 +49,7 @@ static bool is_fed(struct requester *r, uint32_t qpi)
 	return tx_sched_is_capped(&r->tx, qpi) && is_paced(r, qpi);
 }
 
-static void update(struct requester *r, uint32_t qpi)
+void req_feed_update(struct requester *r, uint32_t qpi)
 {
 	struct req_qp *q = &r->qp[qpi];
 	bool is_sharing = q->unsent && !tx_sched_is_capped(&r->tx, qpi);
@@ -62,11 +62,6 @@ static void update(struct requester *r, uint32_t qpi)
 		qp_list_add(&r->feed, qpi);
 }
 
-void req_feed_paced(struct requester *r, uint32_t qpi)
-{
-	update(r, qpi);
-}
-
 uint64_t req_feed_wake(struct requester *r)
 {
 	uint64_t next_ps;
@@ -74,7 +69,7 @@ uint64_t req_feed_wake(struct requester *r)
 
 	while (pace_wheel_take(&r->pausing, r->b.now_ps, &qpi)) {
 		r->qp[qpi].is_pausing = false;
-		update(r, qpi);
+		req_feed_update(r, qpi);
 	}
 	next_ps = pace_wheel_next_ps(&r->pausing);
 	return next_ps == UINT64_MAX ? CYCLE_NEVER : block_cycle_at(&r->b, next_ps);
@@ -83,13 +78,13 @@ uint64_t req_feed_wake(struct requester *r)
 void req_feed_add(struct requester *r, uint32_t qpi, uint32_t len)
 {
 	r->qp[qpi].unsent += len;
-	update(r, qpi);
+	req_feed_update(r, qpi);
 }
 
 void req_feed_remove(struct requester *r, uint32_t qpi, uint32_t len)
 {
 	r->qp[qpi].unsent -= len;
-	update(r, qpi);
+	req_feed_update(r, qpi);
 }
 
 static void tell(struct requester *r, uint32_t qpi, uint16_t n_wqe)
@@ -104,7 +99,7 @@ static void tell(struct requester *r, uint32_t qpi, uint16_t n_wqe)
 void req_feed_release(struct requester *r, uint32_t qpi)
 {
 	if (tx_sched_is_capped(&r->tx, qpi)) /* what was to be sent again may be acknowledged */
-		update(r, qpi);
+		req_feed_update(r, qpi);
 	tell(r, qpi, 1);
 }
 

@@ -72,7 +72,7 @@ void req_enter_error(struct requester *r, uint32_t qpi)
 	q->top_psn = q->done_psn = q->asked_psn = q->una;
 	req_timer_stop(r, qpi);
 	if (tx_sched_is_capped(&r->tx, qpi))
-		req_feed_paced(r, qpi);
+		req_feed_update(r, qpi);
 }
 
 void req_tell(struct requester *r, uint32_t qpi, enum qp_change kind, uint32_t psn)

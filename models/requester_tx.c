@@ -269,7 +269,7 @@ static void send_one(struct requester *r, uint32_t qpi)
 		tx_sched_sent(&r->tx, bytes, false, r->b.now_ps);
 	}
 	if (tx_sched_is_capped(&r->tx, qpi))
-		req_feed_paced(r, qpi);
+		req_feed_update(r, qpi);
 }
 
 /* Whose turn it is; those that cannot send any more are dropped on the way. */

@@ -215,13 +215,7 @@ static void responder_reset(struct block *b)
 	qp_list_init(&r->naks, r->nak_links, nic->n_qp);
 	qp_list_init(&r->delayed, r->delayed_links, nic->n_qp);
 	tx_sched_reset(&r->tx, r->quantum, r->rate_burst);
-	for (uint32_t i = 0; i < nic->n_qp; i++) {
-		const struct qp_attr *a = &nic->qp[i];
-
-		tx_sched_set_prio(&r->tx, i, r->strict ? a->prio % TX_SCHED_PRIOS : 0);
-		tx_sched_set_weight(&r->tx, i, a->weight ? a->weight : 1);
-		tx_sched_set_rate(&r->tx, i, a->rate_bps);
-	}
+	tx_sched_set_qps(&r->tx, nic, r->strict);
 	qp_list_init(&r->want_rsc, r->rsc_links, nic->n_qp);
 	qp_list_init(&r->flush, r->flush_links, nic->n_qp);
 	qp_list_init(&r->errors, r->error_links, nic->n_qp);

@@ -29,6 +29,17 @@ void tx_sched_reset(struct tx_sched *s, uint32_t quantum, uint32_t burst)
 	s->n_ready = s->used = 0;
 }
 
+void tx_sched_set_qps(struct tx_sched *s, const struct nic *n, bool has_prios)
+{
+	for (uint32_t i = 0; i < n->n_qp; i++) {
+		const struct qp_attr *a = &n->qp[i];
+
+		tx_sched_set_prio(s, i, has_prios ? a->prio % TX_SCHED_PRIOS : 0);
+		tx_sched_set_weight(s, i, a->weight ? a->weight : 1);
+		tx_sched_set_rate(s, i, a->rate_bps);
+	}
+}
+
 void tx_sched_set_prio(struct tx_sched *s, uint32_t qpi, uint8_t prio)
 {
 	s->qp[qpi].prio = prio;

@@ -8,9 +8,9 @@
  *
  * Turns (Shreedhar and Varghese, SIGCOMM 1995): a turn is worth 'quantum' bytes, times the weight of
  * the QP. It keeps it as long as any are left and it can send; what it sent beyond is taken off
- * its next turn. What a QP did not use when it ran dry is lost. A QP alone on its list has no one to be fair to: its turn
- * does not end. A visit to a QP whose debt a turn does not pay costs a cycle and gives it that
- * turn.
+ * its next turn. What a QP did not use when it ran dry is lost. A QP alone on its list has no one
+ * to be fair to: its turn does not end. A visit to a QP whose debt a turn does not pay costs a
+ * cycle and gives it that turn.
  *
  * Caps: a QP that sent n bytes is not on its list before they have passed at its rate (from the
  * last one's time on, not from when they were sent); it waits in a timing wheel. What it could not
@@ -22,6 +22,7 @@
 #ifndef MODELS_TX_SCHED_H
 #define MODELS_TX_SCHED_H
 
+#include "models/nic.h"
 #include "models/pace_wheel.h"
 #include "models/qp_list.h"
 #include "sim/block.h"
@@ -57,6 +58,9 @@ void tx_sched_build(struct tx_sched *s, struct block *b, uint32_t n_qp);
 
 /* No QP has anything to send; all are of priority 0 and weight 1, and without a cap. */
 void tx_sched_reset(struct tx_sched *s, uint32_t quantum, uint32_t burst);
+
+/* Priority ('has_prios'; else all are of one), weight and cap of every QP of 'n', after a reset. */
+void tx_sched_set_qps(struct tx_sched *s, const struct nic *n, bool has_prios);
 
 /* Priority 0 to TX_SCHED_PRIOS - 1, the highest goes first; the QP has nothing to send. */
 void tx_sched_set_prio(struct tx_sched *s, uint32_t qpi, uint8_t prio);

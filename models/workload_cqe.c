@@ -88,6 +88,8 @@ static void end_poll(struct workload *w, struct host *h, uint32_t cqi)
 
 	if (cq->ci - cq->ci_written >= min_u64(w->ci_every, max_u64(1, h->nic->cq[cqi].depth / 4)))
 		verbs_update_ci(h, cqi, w->c->list);
+	else
+		verbs_make_room(h, cqi, w->c->list); /* a receive of an SRQ is posted for any CQ */
 	workload_want_poll(w, h, cqi);
 }
 

@@ -482,6 +482,32 @@ static void post_tells_of_completions_read_when_room_is_short(void)
 	}
 }
 
+/*
+ * A CQ of 16 that takes receives of an SRQ of 10, of two QPs of 2 sends each: what was read and not told
+ * may be 2 (each QP counts, too), or the device is told.
+ */
+static void receives_of_an_srq_have_room_wherever_they_complete(void)
+{
+	set_up("rnicsim-trace 1\nhost h0\nhost h1\nsrq h0 s depth=10\ncq h0 c depth=16\n"
+	       "qp h0 q0 type=RC peer=h1.q0 sq=2 scq=c rcq=c srq=s\n"
+	       "qp h0 q1 type=RC peer=h1.q1 sq=2 scq=c rcq=c srq=s\n"
+	       "qp h1 q0 type=RC peer=h0.q0\nqp h1 q1 type=RC peer=h0.q1\n");
+	CU_ASSERT_EQUAL_FATAL(h->nic->cq[0].depth, 16);
+	CU_ASSERT_EQUAL(h->cq[0].shared, 10);
+	h->cq[0].outstanding += 2;
+	for (uint32_t n = 0; n <= 2; n++) {
+		h->cq[0].ci = n;
+		verbs_make_room(h, 0, &list);
+		CU_ASSERT_EQUAL(list.n, 0);
+	}
+	h->cq[0].ci = 3;
+	verbs_make_room(h, 0, &list);
+	CU_ASSERT_EQUAL_FATAL(list.n, 1);
+	CU_ASSERT_EQUAL(list.req[0].addr, h->nic->cq[0].dbr_pa);
+	CU_ASSERT_EQUAL(h->cq[0].ci_written, 3);
+	tear_down();
+}
+
 CU_TestInfo test_verbs_tests[] = {
 	{ "post_send_each_opcode_gives_its_vector", post_send_each_opcode_gives_its_vector },
 	{ "post_send_rings_record_then_register", post_send_rings_record_then_register },
@@ -493,6 +519,8 @@ CU_TestInfo test_verbs_tests[] = {
 	{ "completion_covers_unsignaled_before_it", completion_covers_unsignaled_before_it },
 	{ "completion_with_error_gives_its_status", completion_with_error_gives_its_status },
 	{ "poll_and_update_use_the_consumer_index", poll_and_update_use_the_consumer_index },
+	{ "receives_of_an_srq_have_room_wherever_they_complete",
+	  receives_of_an_srq_have_room_wherever_they_complete },
 	{ "post_tells_of_completions_read_when_room_is_short",
 	  post_tells_of_completions_read_when_room_is_short },
 	CU_TEST_INFO_NULL,

@@ -179,16 +179,14 @@ static bool create_qp(struct system *s, uint32_t i, struct err *e)
 		.srq = q->srq == TRACE_NONE ? 0 : s->srqs[q->srq] + 1,
 	};
 	uint32_t rq = q->srq == TRACE_NONE ? q->rq : t->srqs[q->srq].depth;
-	uint32_t most = (a.scq == CQI_NONE ? q->sq : 0) + (a.rcq == CQI_NONE ? rq : 0);
 	uint32_t own = CQI_NONE;
 	int err;
 
-	/* its own CQ holds every completion that its queues can cause; one that takes receives of an SRQ,
-	   which are no CQ's when they are posted, beside a quarter that the program took and did not tell of */
+	/* its own CQ holds every completion that its queues can cause */
 	if (a.scq == CQI_NONE || a.rcq == CQI_NONE)
 		verbs_create_cq(h,
-				&(struct verbs_cq){
-					.depth = most + (q->srq == TRACE_NONE ? 0 : most / 3 + 1) },
+				&(struct verbs_cq){ .depth = (a.scq == CQI_NONE ? q->sq : 0) +
+							     (a.rcq == CQI_NONE ? rq : 0) },
 				&own);
 	a.scq = a.scq == CQI_NONE ? own : a.scq;
 	a.rcq = a.rcq == CQI_NONE ? own : a.rcq;

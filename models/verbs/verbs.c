@@ -248,7 +248,8 @@ int verbs_create_srq(struct host *h, const struct verbs_srq *a, uint32_t *srqi)
 	};
 	q->pa = mem_alloc(h->mem, (uint64_t)q->n_wqe * q->stride, PAGE_4K);
 	q->op = x_calloc(q->n_wqe, sizeof(*q->op));
-	*d = (struct drv_srq){ .entry = x_calloc(q->n_wqe, sizeof(*d->entry)),
+	*d = (struct drv_srq){ .rcq = CQI_NONE,
+			       .entry = x_calloc(q->n_wqe, sizeof(*d->entry)),
 			       .next = x_calloc(q->n_wqe, sizeof(*d->next)),
 			       .tail = (uint16_t)(q->n_wqe - 1),
 			       .depth = a->depth };
@@ -318,6 +319,17 @@ static void alloc_rings(struct host *h, struct qp_attr *q)
 	q->rq_op = x_calloc(q->rq_wqe ? q->rq_wqe : 1, sizeof(*q->rq_op));
 }
 
+/* The receives of an SRQ may complete at a CQ of one of its QPs, at any time: CQ 'cqi' is another, as a rule. */
+static void share_cq(struct host *h, uint32_t srqi, uint32_t cqi)
+{
+	struct drv_srq *s = &h->srq[srqi];
+
+	h->cq[cqi].outstanding++;
+	if (s->rcq != cqi)
+		h->cq[cqi].shared += s->depth;
+	s->rcq = cqi;
+}
+
 int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi)
 {
 	uint32_t i = h->nic->n_qp, blocks = wqe_blocks(a), qpn;
@@ -348,7 +360,7 @@ int verbs_create_qp(struct host *h, const struct verbs_qp *a, uint32_t *qpi)
 	alloc_rings(h, q);
 	ring_init(&h->qp[i].sq, a->sq);
 	if (a->srq)
-		h->cq[a->rcq].outstanding++; /* its completions may come at any time */
+		share_cq(h, a->srq - 1, a->rcq);
 	else
 		ring_init(&h->qp[i].rq, a->rq);
 	h->qp[i].max_inline = a->max_inline;

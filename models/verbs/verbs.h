@@ -266,6 +266,9 @@ bool verbs_retire(struct host *h, const struct wc *wc, struct wr_entry *e);
 /* Tell the device how far a CQ has been consumed. */
 void verbs_update_ci(struct host *h, uint32_t cqi, struct cpu_list *out);
 
+/* The same, if what was read and not told leaves no room for all completions that may come. */
+void verbs_make_room(struct host *h, uint32_t cqi, struct cpu_list *out);
+
 int verbs_req_notify(struct host *h, uint32_t cqi, bool solicited_only, struct cpu_list *out);
 
 /* Mark the table entries as invalid. The caller has the NIC forget the keys (mpt_cmd) when that has landed. */

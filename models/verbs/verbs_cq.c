@@ -133,6 +133,15 @@ void verbs_update_ci(struct host *h, uint32_t cqi, struct cpu_list *out)
 	append_store32(out, h->nic->cq[cqi].dbr_pa, d->ci & CI_MASK, OP_NONE);
 }
 
+void verbs_make_room(struct host *h, uint32_t cqi, struct cpu_list *out)
+{
+	const struct drv_cq *d = &h->cq[cqi];
+	uint32_t untold = d->ci - d->ci_written;
+
+	if (untold && untold + d->outstanding + d->shared > h->nic->cq[cqi].depth)
+		verbs_update_ci(h, cqi, out);
+}
+
 int verbs_req_notify(struct host *h, uint32_t cqi, bool solicited_only, struct cpu_list *out)
 {
 	const struct cq_attr *cq = &h->nic->cq[cqi];

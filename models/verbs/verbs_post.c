@@ -342,18 +342,11 @@ static void append_blueflame(struct host *h, const struct qp_attr *q, struct drv
 	d->sq_rung = d->sq_bb;
 }
 
-/*
- * One completion more may come to a CQ: where those that were read and not told would leave no room
- * for it, the device is told of them first.
- */
+/* One completion more may come to a CQ. */
 static void expect_completion(struct host *h, uint32_t cqi, struct cpu_list *out)
 {
-	struct drv_cq *d = &h->cq[cqi];
-	uint32_t untold = d->ci - d->ci_written;
-
-	if (untold && untold + d->outstanding >= h->nic->cq[cqi].depth)
-		verbs_update_ci(h, cqi, out);
-	d->outstanding++;
+	h->cq[cqi].outstanding++;
+	verbs_make_room(h, cqi, out);
 }
 
 int verbs_post_send(struct host *h, uint32_t qpi, const struct send_wr *wr, uint32_t op,
