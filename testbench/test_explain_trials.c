@@ -10,40 +10,35 @@
 #include "sim/units.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_printed.h"
+#include "testbench/tb_trace.h"
 
 /* 8 QPs with requests of 'len' each. */
 #define QPS 8u
 static char smalls[4096], pages[4096], reads[4096], adds[4096], sends[4096], scattered[4096];
 
-static void make(char *text, const char *op, const char *page, const char *request)
-{
-	int n = sprintf(text,
-			"rnicsim-trace 1\nhost h0\nhost h1\n"
-			"mr h0 src va=0x10000000 len=1MiB page=%s\n"
-			"mr h1 dst va=0x40000000 len=1MiB access=lw,rw,rr,ra page=%s\n",
-			page, page);
+#define MRS(page) \
+	"mr h0 src va=0x10000000 len=1MiB page=" page "\n" \
+	"mr h1 dst va=0x40000000 len=1MiB access=lw,rw,rr,ra page=" page "\n"
+static const char huge_pages[] = MRS("2MiB"), small_pages[] = MRS("4KiB");
 
-	for (unsigned i = 0; i < QPS; i++)
-		n += sprintf(text + n,
-			     "qp h0 q%u type=RC peer=h1.q%u mtu=4096\n"
-			     "qp h1 q%u type=RC peer=h0.q%u mtu=4096\n",
-			     i, i, i, i);
+static void make(char *text, const char *op, const char *mrs, const char *request)
+{
+	int n = tb_trace_queues(text, mrs, QPS, "mtu=4096");
+
 	for (unsigned i = 0; strcmp(op, "SEND") == 0 && i < QPS; i++)
 		n += sprintf(text + n, "recv h1.q%u id=%u sge=dst:0:64 repeat=40\n", i, i + 1);
-	for (unsigned i = 0; i < QPS; i++)
-		n += sprintf(text + n, "post h0.q%u id=%u op=%s sge=src:0:%s\n", i, i + 1, op,
-			     request);
+	tb_trace_posts(text + n, QPS, op, request);
 }
 
 static void make_all(void)
 {
-	make(smalls, "RDMA_WRITE", "2MiB", "8 remote=dst:0 flags=inline repeat=40 window=16");
-	make(pages, "RDMA_WRITE", "2MiB", "4KiB remote=dst:0 repeat=20 window=16");
-	make(reads, "RDMA_READ", "2MiB", "4KiB remote=dst:0 repeat=20 window=16");
-	make(adds, "ATOMIC_FETCH_AND_ADD", "2MiB",
+	make(smalls, "RDMA_WRITE", huge_pages, "8 remote=dst:0 flags=inline repeat=40 window=16");
+	make(pages, "RDMA_WRITE", huge_pages, "4KiB remote=dst:0 repeat=20 window=16");
+	make(reads, "RDMA_READ", huge_pages, "4KiB remote=dst:0 repeat=20 window=16");
+	make(adds, "ATOMIC_FETCH_AND_ADD", huge_pages,
 	     "8 remote=dst:0 stride=64 rstride=64 add=1 repeat=20 window=16");
-	make(sends, "SEND", "2MiB", "64 repeat=40 window=16");
-	make(scattered, "RDMA_WRITE", "4KiB",
+	make(sends, "SEND", huge_pages, "64 repeat=40 window=16");
+	make(scattered, "RDMA_WRITE", small_pages,
 	     "64 remote=dst:0 stride=8256 rstride=8256 repeat=40 window=16");
 }
 
@@ -190,7 +185,7 @@ static void trials_name_the_same_however_long_the_trace_is(void)
 
 			snprintf(request, sizeof(request), "%s repeat=%u", lengths[i].request,
 				 lengths[i].repeats[k]);
-			make(text, lengths[i].op, "2MiB", request);
+			make(text, lengths[i].op, huge_pages, request);
 			p = explain(text, "--explain", lengths[i].scarce, &us);
 			CU_ASSERT(strstr(p.out, "in the first part of the run") != NULL);
 			CU_ASSERT(is_verdict(&p, lengths[i].name));

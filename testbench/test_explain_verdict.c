@@ -10,6 +10,7 @@
 #include "sim/units.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_printed.h"
+#include "testbench/tb_trace.h"
 
 #define PAIR(mr, qp) \
 	"rnicsim-trace 1\nhost h0\nhost h1\n" \
@@ -47,23 +48,16 @@ static const char two_words[] = TWO_QPS ADDS("q0 id=1", "0") ADDS("q1 id=2", "64
 static char many_writes[32768], many_reads[32768], scattered[32768];
 static char starved[8192], credited[8192], fed[8192];
 
-static void make_many(char *text, const char *op, const char *page, const char *stride)
-{
-	int n = sprintf(text,
-			"rnicsim-trace 1\nhost h0\nhost h1\n"
-			"mr h0 src va=0x10000000 len=1MiB page=%s\n"
-			"mr h1 dst va=0x40000000 len=1MiB access=lw,rw,rr page=%s\n",
-			page, page);
+#define MRS(page) \
+	"mr h0 src va=0x10000000 len=1MiB page=" page "\n" \
+	"mr h1 dst va=0x40000000 len=1MiB access=lw,rw,rr page=" page "\n"
+#define SMALL "64 remote=dst:0 repeat=30 window=4"
 
-	for (unsigned i = 0; i < MANY; i++)
-		n += sprintf(text + n,
-			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i,
-			     i, i);
-	for (unsigned i = 0; i < MANY; i++)
-		n += sprintf(text + n,
-			     "post h0.q%u id=%u op=%s sge=src:0:64 remote=dst:0 repeat=30 window=4"
-			     "%s\n",
-			     i, i + 1, op, stride);
+static void make_many(char *text, const char *op, const char *mrs, const char *request)
+{
+	int n = tb_trace_queues(text, mrs, MANY, "");
+
+	tb_trace_posts(text + n, MANY, op, request);
 }
 
 static void make_sends(char *text, unsigned every_us)
@@ -162,9 +156,9 @@ static bool is_named(const char *trace, const char *settings, const char *cause,
 
 static void explain_names_each_cause_and_only_while_it_is_there(void)
 {
-	make_many(many_writes, "RDMA_WRITE", "2MiB", "");
-	make_many(many_reads, "RDMA_READ", "2MiB", "");
-	make_many(scattered, "RDMA_WRITE", "4KiB", " stride=8256 rstride=8256");
+	make_many(many_writes, "RDMA_WRITE", MRS("2MiB"), SMALL);
+	make_many(many_reads, "RDMA_READ", MRS("2MiB"), SMALL);
+	make_many(scattered, "RDMA_WRITE", MRS("4KiB"), SMALL " stride=8256 rstride=8256");
 	make_sends(starved, 20);
 	make_sends(credited, 2);
 	make_sends(fed, 0);

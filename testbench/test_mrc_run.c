@@ -10,32 +10,36 @@
 #include "tools/run/mrc.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_run.h"
+#include "testbench/tb_trace.h"
 
 #define RUN_TOLERANCE 0.02 /* miss ratio: of a run, whose order of accesses is its own */
 #define RUN_QPS 24u
 
+#define MRS(src, dst) \
+	"mr h0 src va=0x10000000 len=1MiB access=lw" src "\n" \
+	"mr h1 dst va=0x20000000 len=1MiB access=lw," dst "\n"
+
+/* The path of the trace, until there is another. */
+static const char *written(const char *text)
+{
+	static char path[512];
+
+	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, strlen(text)));
+	return path;
+}
+
 /* QPs of very different activity. */
 static const char *write_trace(const char *op, const char *sges, unsigned window)
 {
-	static char text[16384], path[512];
-	size_t n = (size_t)snprintf(text, sizeof(text),
-				    "rnicsim-trace 1\nhost h0\nhost h1\n"
-				    "mr h0 src va=0x10000000 len=1MiB access=lw fill=inc\n"
-				    "mr h1 dst va=0x20000000 len=1MiB access=lw,rw,rr fill=zero\n");
+	static char text[16384];
+	int n = tb_trace_queues(text, MRS(" fill=inc", "rw,rr fill=zero"), RUN_QPS, "");
 
 	for (unsigned i = 0; i < RUN_QPS; i++)
-		n += (size_t)snprintf(
-			text + n, sizeof(text) - n,
-			"qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i, i,
-			i);
-	for (unsigned i = 0; i < RUN_QPS; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n,
-				      "post h0.q%u id=%u op=%s sge=src:%u:64%s remote=dst:%u "
-				      "repeat=%u window=%u stride=4096 rstride=4096\n",
-				      i, i + 1, op, 64 * i, sges, 64 * i, 20 + 6 * i, window);
-	CU_ASSERT_FATAL(n < sizeof(text));
-	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, n));
-	return path;
+		n += sprintf(text + n,
+			     "post h0.q%u id=%u op=%s sge=src:%u:64%s remote=dst:%u "
+			     "repeat=%u window=%u stride=4096 rstride=4096\n",
+			     i, i + 1, op, 64 * i, sges, 64 * i, 20 + 6 * i, window);
+	return written(text);
 }
 
 /* Of two statistics; 'all' may be NULL: the first as it is. */
@@ -171,22 +175,15 @@ static void responder_resources_of_a_run_foretell_other_sizes(void)
 static const char *write_waiting(void)
 {
 	enum { QPS = 128 };
-	static char text[65536], path[512];
-	int n = sprintf(text, "rnicsim-trace 1\nhost h0\nhost h1\n"
-			      "mr h0 src va=0x10000000 len=1MiB access=lw\n"
-			      "mr h1 dst va=0x20000000 len=1MiB access=lw,rr\n");
+	static char text[65536];
+	int n = tb_trace_queues(text, MRS("", "rr"), QPS, "");
 
-	for (unsigned i = 0; i < QPS; i++)
-		n += sprintf(text + n,
-			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i,
-			     i, i);
 	for (unsigned i = 0; i < QPS; i++)
 		n += sprintf(text + n,
 			     "post h0.q%u id=%u op=RDMA_READ sge=src:%u:8 remote=dst:%u repeat=30 "
 			     "window=4\n",
 			     i, i + 1, 64 * i, 64 * i);
-	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, (size_t)n));
-	return path;
+	return written(text);
 }
 
 #define WAITING(ways) \
@@ -239,24 +236,17 @@ static void cache_that_all_wait_for_has_a_curve_whose_end_holds(void)
 /* WRITEs of up to 4 KiB to and from anywhere. */
 static const char *write_scattered(void)
 {
-	static char text[65536], path[512];
+	static char text[65536];
 	struct rng r;
-	int n = sprintf(text, "rnicsim-trace 1\nhost h0\nhost h1\n"
-			      "mr h0 src va=0x10000000 len=1MiB access=lw\n"
-			      "mr h1 dst va=0x20000000 len=1MiB access=lw,rw\n");
+	int n = tb_trace_queues(text, MRS("", "rw"), RUN_QPS, "");
 
 	rng_seed(&r, "test_mrc_run", 1);
-	for (unsigned i = 0; i < RUN_QPS; i++)
-		n += sprintf(text + n,
-			     "qp h0 q%u type=RC peer=h1.q%u\nqp h1 q%u type=RC peer=h0.q%u\n", i, i,
-			     i, i);
 	for (unsigned i = 0; i < 600; i++)
 		n += sprintf(
 			text + n, "post h0.q%u id=%u op=RDMA_WRITE sge=src:%u:%u remote=dst:%u\n",
 			i % RUN_QPS, i + 1, 64 * (unsigned)rng_below(&r, 16000),
 			1 + (unsigned)rng_below(&r, 4096), 64 * (unsigned)rng_below(&r, 16000));
-	snprintf(path, sizeof(path), "%s", tb_write("mrc.trace", text, (size_t)n));
-	return path;
+	return written(text);
 }
 
 #define PAGES(ways, more) \

@@ -10,45 +10,13 @@
 #include "sim/units.h"
 #include "testbench/tb_file.h"
 #include "testbench/tb_printed.h"
-
-/* 48 WRITEs of 64 KiB, all in flight. */
-static const char stream[] =
-	"rnicsim-trace 1\n"
-	"host h0\n"
-	"host h1\n"
-	"mr h0 src va=0x10000000 len=64KiB access=lw fill=inc page=2MiB\n"
-	"mr h1 dst va=0x20000000 len=64KiB access=lw,rw fill=zero page=2MiB\n"
-	"qp h0 q0 type=RC peer=h1.q0 mtu=4096\n"
-	"qp h1 q0 type=RC peer=h0.q0 mtu=4096\n"
-	"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64KiB remote=dst:0 repeat=48\n";
-
-/* One small READ after the other. */
-static const char single[] =
-	"rnicsim-trace 1\n"
-	"host h0\n"
-	"host h1\n"
-	"mr h0 src va=0x10000000 len=64KiB access=lw fill=zero\n"
-	"mr h1 dst va=0x20000000 len=64KiB access=lw,rr fill=inc\n"
-	"qp h0 q0 type=RC peer=h1.q0\n"
-	"qp h1 q0 type=RC peer=h0.q0\n"
-	"post h0.q0 id=1 op=RDMA_READ sge=src:0:8 remote=dst:0 repeat=20 window=1\n";
-
-/* Small WRITEs, many in flight. */
-static const char small[] =
-	"rnicsim-trace 1\n"
-	"host h0\n"
-	"host h1\n"
-	"mr h0 src va=0x10000000 len=64KiB access=lw fill=inc\n"
-	"mr h1 dst va=0x20000000 len=64KiB access=lw,rw fill=zero\n"
-	"qp h0 q0 type=RC peer=h1.q0\n"
-	"qp h1 q0 type=RC peer=h0.q0\n"
-	"post h0.q0 id=1 op=RDMA_WRITE sge=src:0:64 remote=dst:0 repeat=300 window=64\n";
+#include "testbench/tb_trace.h"
 
 /* Percentiles of the tables and of --what-if are those of ops.csv, at most 1 % above. */
 static void percentiles_are_those_of_the_rows_within_one_percent(void)
 {
 	unsigned long long ps[300] = { 0 }, p50, p99;
-	char *json = tb_printed_summary(small, ""), line[128];
+	char *json = tb_printed_summary(tb_trace_small, ""), line[128];
 	size_t n = tb_printed_column(tb_path("summary"), "latency_ps", ps, ARRAY_LEN(ps));
 
 	CU_ASSERT_EQUAL_FATAL(n, 300);
@@ -57,7 +25,7 @@ static void percentiles_are_those_of_the_rows_within_one_percent(void)
 	CU_ASSERT(p50 >= ps[149] && p50 <= ps[149] + ps[149] / 100);
 	CU_ASSERT(p99 >= ps[296] && p99 <= ps[296] + ps[296] / 100);
 	snprintf(line, sizeof(line), "+0.0 %% %11.3f    +0.0 %%", (double)p99 / 1e6);
-	CU_ASSERT(tb_printed_says(small, "--what-if link0.length=1m", line));
+	CU_ASSERT(tb_printed_says(tb_trace_small, "--what-if link0.length=1m", line));
 	free(json);
 }
 
@@ -65,7 +33,8 @@ static void percentiles_are_those_of_the_rows_within_one_percent(void)
 static void check_what_if(const char *set, const char *list)
 {
 	const char *cable = set + strlen("--set ");
-	char *base = tb_printed_summary(single, ""), *longer = tb_printed_summary(single, set);
+	char *base = tb_printed_summary(tb_trace_single, ""),
+	     *longer = tb_printed_summary(tb_trace_single, set);
 	double a = (double)tb_printed_number(base, "\"latency_mean_ps\"") / 1e6;
 	double b = (double)tb_printed_number(longer, "\"latency_mean_ps\"") / 1e6;
 	char line[256], change[32];
@@ -73,9 +42,9 @@ static void check_what_if(const char *set, const char *list)
 	snprintf(change, sizeof(change), b < 10 * a ? "%+7.1f %%" : "x %.0f",
 		 b < 10 * a ? (b / a - 1) * 100 : b / a);
 	snprintf(line, sizeof(line), "\n%-40s %8d %7d %11.3f %9s ", cable, 20, 0, b, change);
-	CU_ASSERT(b > a && tb_printed_says(single, list, line));
+	CU_ASSERT(b > a && tb_printed_says(tb_trace_single, list, line));
 	snprintf(line, sizeof(line), "\nas it is %40d %7d %11.3f    +0.0 %%", 20, 0, a);
-	CU_ASSERT(tb_printed_says(single, list, line));
+	CU_ASSERT(tb_printed_says(tb_trace_single, list, line));
 	free(base);
 	free(longer);
 }
@@ -89,8 +58,8 @@ static void what_if_line_is_the_run_with_that_setting(void)
 
 static void what_if_and_explain_change_no_result(void)
 {
-	char *plain = tb_printed_summary(stream, "");
-	char *looked = tb_printed_summary(stream, "--explain --what-if mac.rate=10Gbps");
+	char *plain = tb_printed_summary(tb_trace_stream, "");
+	char *looked = tb_printed_summary(tb_trace_stream, "--explain --what-if mac.rate=10Gbps");
 
 	CU_ASSERT_STRING_EQUAL(plain, looked);
 	free(plain);
@@ -116,7 +85,7 @@ static void what_if_that_cannot_be_is_refused_before_the_run(void)
 		struct tb_printed p;
 
 		snprintf(args, sizeof(args), "--what-if %s", bad[i].list);
-		p = tb_printed_run(single, args);
+		p = tb_printed_run(tb_trace_single, args);
 		CU_ASSERT_EQUAL(p.status, 2);
 		CU_ASSERT_STRING_EQUAL(p.out, "");
 		CU_ASSERT(strstr(p.err, bad[i].message) != NULL);
