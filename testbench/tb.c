@@ -213,6 +213,15 @@ void tb_end(struct tb *t)
 	config_destroy(&t->cfg);
 }
 
+void tb_behave(struct tb *t, unsigned manner)
+{
+	static const enum step_order orders[TB_MANNERS] = { ORDER_FORWARD, ORDER_REVERSED,
+							    ORDER_SHUFFLED };
+
+	t->sim.order = orders[manner];
+	t->sim.every_cycle = manner == TB_MANNERS - 1;
+}
+
 void tb_stall_sets(const struct block_class *cls, unsigned in, unsigned out, char *set_in,
 		   char *set_out)
 {

@@ -84,6 +84,12 @@ uint64_t tb_stat(const struct tb *t, const char *name);
 /* Assert that every channel rule held and release everything. */
 void tb_end(struct tb *t);
 
+/*
+ * Behave in manner 0 (forward, asleep when idle) .. TB_MANNERS - 1: nothing that is seen may change.
+ */
+#define TB_MANNERS 3u
+void tb_behave(struct tb *t, unsigned manner);
+
 /* The four stall patterns by name, for loops over the matrix. */
 extern const char *const tb_stalls[4];
 

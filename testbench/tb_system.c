@@ -18,8 +18,10 @@ static bool open_text(struct tb_system *t, const char *text, struct err *e)
 	t->trace = trace_open(path, e);
 	if (t->trace)
 		t->s = system_create(t->trace, e);
-	if (t->s && system_prime(t->s, e))
+	if (t->s && system_prime(t->s, e)) {
+		t->h = &t->s->hosts[0];
 		return true;
+	}
 	system_destroy(t->s);
 	t->s = NULL;
 	return false;

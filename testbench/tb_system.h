@@ -23,6 +23,7 @@
 struct tb_system {
 	struct trace *trace;
 	struct system *s;
+	struct host *h; /* the first one */
 };
 
 /* Fails the test when the text does not make a system. */

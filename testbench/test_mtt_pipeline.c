@@ -186,24 +186,17 @@ static void line_of_eight_entries_is_one_read(void)
 
 static void pipeline_step_order_and_sleeping_are_not_seen(void)
 {
-	static const struct {
-		enum step_order order;
-		bool every_cycle;
-	} manners[] = { { ORDER_FORWARD, false },
-			{ ORDER_REVERSED, false },
-			{ ORDER_SHUFFLED, true } };
 	static uint64_t cycle[2][300];
 	uint64_t stall_ps = 0;
 
-	for (unsigned k = 0; k < 3 * ARRAY_LEN(manners); k++) {
-		unsigned how = k % 3;
+	for (unsigned k = 0; k < 3 * TB_MANNERS; k++) {
+		unsigned how = k % TB_MANNERS;
 		const char *sets[ARRAY_LEN(shapes[0]) + 1] = { "mtt.stall_out=random" };
 
-		memcpy(sets + 1, shapes[k / 3], sizeof(shapes[0]));
+		memcpy(sets + 1, shapes[k / TB_MANNERS], sizeof(shapes[0]));
 		tb_mtt_init(&e, &mtt_class, sets, 30);
 		tb_mtt_map_random(&e);
-		e.t.sim.order = manners[how].order;
-		e.t.sim.every_cycle = manners[how].every_cycle;
+		tb_behave(&e.t, how);
 		for (unsigned i = 0; i < 300; i++)
 			for (unsigned c = 0; c < 2; c++)
 				tb_mtt_send(&e, c, i * 7, tb_mtt_random(&e, TB_MTT_KEYS));

@@ -188,21 +188,14 @@ static void requests_for_a_context_on_its_way_share_its_read(void)
 
 static void step_order_and_sleeping_are_not_seen(void)
 {
-	static const struct {
-		enum step_order order;
-		bool every_cycle;
-	} manners[] = { { ORDER_FORWARD, false },
-			{ ORDER_REVERSED, false },
-			{ ORDER_SHUFFLED, true } };
 	static uint64_t cycle[400];
 	uint64_t stall_ps = 0;
 
-	for (unsigned k = 0; k < ARRAY_LEN(manners); k++) {
+	for (unsigned k = 0; k < TB_MANNERS; k++) {
 		start(SETS("qpc_cache.sets=4", "qpc_cache.stall_out=random",
 			   "qpc_cache.max_misses=3"),
 		      25);
-		e.t.sim.order = manners[k].order;
-		e.t.sim.every_cycle = manners[k].every_cycle;
+		tb_behave(&e.t, k);
 		for (unsigned i = 0; i < ARRAY_LEN(cycle); i++)
 			ask((uint32_t)rng_below(&e.rng, 20), 0);
 		tb_run_for(&e.t, 30000);

@@ -8,24 +8,10 @@
 #include "testbench/tb_system.h"
 
 static struct tb_system t;
-static struct host *h;
-static struct cpu_list list;
-
-static void set_up(const char *text)
-{
-	tb_system_open(&t, text);
-	h = &t.s->hosts[0];
-	list.n = 0;
-}
-
-static void tear_down(void)
-{
-	tb_system_close(&t);
-}
 
 static const uint8_t *entry_of(uint32_t key)
 {
-	return mem_at(h->mem, h->nic->mpt_pa + (uint64_t)(key >> 8) * MPT_SIZE);
+	return mem_at(t.h->mem, t.h->nic->mpt_pa + (uint64_t)(key >> 8) * MPT_SIZE);
 }
 
 static void reg_mr_writes_both_tables(void)
@@ -34,8 +20,8 @@ static void reg_mr_writes_both_tables(void)
 	uint64_t table = 0;
 	const uint8_t *e;
 
-	set_up("rnicsim-trace 1\nhost h0\npd h0 P\n"
-	       "mr h0 m va=0x12345800 len=6000 access=lw,rr lkey=2377 pd=P\n");
+	tb_system_open(&t, "rnicsim-trace 1\nhost h0\npd h0 P\n"
+			   "mr h0 m va=0x12345800 len=6000 access=lw,rr lkey=2377 pd=P\n");
 	CU_ASSERT_EQUAL(t.s->mrs[0].rkey, 2377);
 	e = entry_of(2377);
 	CU_ASSERT_EQUAL(2377 >> 8, 9);
@@ -46,32 +32,33 @@ static void reg_mr_writes_both_tables(void)
 	for (uint64_t i = 0; i < 2; i++) {
 		uint64_t pa = 0;
 
-		CU_ASSERT_TRUE_FATAL(mem_read(h->mem, table + 8 * i, mtt, 8));
+		CU_ASSERT_TRUE_FATAL(mem_read(t.h->mem, table + 8 * i, mtt, 8));
 		for (unsigned k = 0; k < 8; k++)
 			pa = pa << 8 | mtt[k];
-		CU_ASSERT_EQUAL(pa, space_pa(h->space, 0x12345000 + i * 4096, NULL) + 3);
+		CU_ASSERT_EQUAL(pa, space_pa(t.h->space, 0x12345000 + i * 4096, NULL) + 3);
 	}
-	tear_down();
+	tb_system_close(&t);
 }
 
 static void reg_mr_with_two_keys_splits_rights(void)
 {
-	set_up("rnicsim-trace 1\nhost h0\n"
-	       "mr h0 m va=0x10000 len=4096 access=lw,rw,ra lkey=0x777701 rkey=0x102\n"
-	       "mr h0 n va=0x20000 len=4096\n");
+	struct cpu_list list = { 0 };
+
+	tb_system_open(&t, "rnicsim-trace 1\nhost h0\n"
+			   "mr h0 m va=0x10000 len=4096 access=lw,rw,ra lkey=0x777701 rkey=0x102\n"
+			   "mr h0 n va=0x20000 len=4096\n");
 	CU_ASSERT_EQUAL(entry_of(0x777701)[MPT_ACCESS], ACCESS_LOCAL_WRITE);
 	CU_ASSERT_EQUAL(entry_of(0x102)[MPT_ACCESS], ACCESS_REMOTE_WRITE | ACCESS_REMOTE_ATOMIC);
-	CU_ASSERT_EQUAL(h->nic->mpt_entries, 0x7778);
+	CU_ASSERT_EQUAL(t.h->nic->mpt_entries, 0x7778);
 	CU_ASSERT_EQUAL(t.s->mrs[1].lkey >> 8, 16);
 	CU_ASSERT_EQUAL(t.s->mrs[1].lkey, t.s->mrs[1].rkey);
 	CU_ASSERT_EQUAL(entry_of(t.s->mrs[1].lkey)[MPT_FLAGS], 1);
-	list.n = 0;
-	verbs_dereg_mr(h, &t.s->mrs[0], &list);
+	verbs_dereg_mr(t.h, &t.s->mrs[0], &list);
 	CU_ASSERT_EQUAL(list.n, 2);
-	verbs_apply(h, &list);
+	verbs_apply(t.h, &list);
 	CU_ASSERT_EQUAL(entry_of(0x777701)[MPT_FLAGS], 0);
 	CU_ASSERT_EQUAL(entry_of(0x102)[MPT_FLAGS], 0);
-	tear_down();
+	tb_system_close(&t);
 }
 
 static void reg_mr_index_taken_is_an_error(void)
@@ -89,8 +76,8 @@ static void create_qp_fills_the_nic(void)
 	const struct qp_attr *a, *b;
 	const struct cq_attr *cq;
 
-	set_up(TB_TWO_HOSTS "qp h0 q1 type=RC peer=h1.q0\n");
-	a = &h->nic->qp[nic_qpi(h->nic, 0x11)];
+	tb_system_open(&t, TB_TWO_HOSTS "qp h0 q1 type=RC peer=h1.q0\n");
+	a = &t.h->nic->qp[nic_qpi(t.h->nic, 0x11)];
 	b = &t.s->hosts[1].nic->qp[nic_qpi(t.s->hosts[1].nic, 0x12)];
 	CU_ASSERT_EQUAL(a->dest_qpn, 0x12);
 	CU_ASSERT_EQUAL(a->sq_psn, 0xfffffe);
@@ -99,14 +86,14 @@ static void create_qp_fills_the_nic(void)
 	CU_ASSERT_EQUAL(a->rq_stride, 64);
 	CU_ASSERT_EQUAL(a->hdr_len, 42);
 	CU_ASSERT_EQUAL(memcmp(a->hdr, t.s->hosts[1].nic->addr.mac, 6), 0);
-	CU_ASSERT_EQUAL(h->nic->n_qp, 2);
-	CU_ASSERT_EQUAL(h->nic->qp[1].qpn, 0x12); /* the first number that is free */
-	CU_ASSERT_EQUAL(nic_qpi(h->nic, 0x13), QPI_NONE);
-	cq = &h->nic->cq[a->scq];
+	CU_ASSERT_EQUAL(t.h->nic->n_qp, 2);
+	CU_ASSERT_EQUAL(t.h->nic->qp[1].qpn, 0x12); /* the first number that is free */
+	CU_ASSERT_EQUAL(nic_qpi(t.h->nic, 0x13), QPI_NONE);
+	cq = &t.h->nic->cq[a->scq];
 	for (uint32_t i = 0; i < cq->depth; i++)
-		CU_ASSERT_EQUAL(mem_at(h->mem, cq->pa + i * 64)[63], 0xf1);
-	CU_ASSERT_EQUAL(h->mem->frame_cq[cq->pa / 4096], a->scq + 1);
-	tear_down();
+		CU_ASSERT_EQUAL(mem_at(t.h->mem, cq->pa + i * 64)[63], 0xf1);
+	CU_ASSERT_EQUAL(t.h->mem->frame_cq[cq->pa / 4096], a->scq + 1);
+	tb_system_close(&t);
 }
 
 CU_TestInfo test_setup_tests[] = {

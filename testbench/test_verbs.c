@@ -17,13 +17,8 @@ static struct cpu_list list;
 static void set_up(const char *text)
 {
 	tb_system_open(&t, text);
-	h = &t.s->hosts[0];
+	h = t.h;
 	list.n = 0;
-}
-
-static void tear_down(void)
-{
-	tb_system_close(&t);
 }
 
 /* ---- WQEs ---- */
@@ -161,7 +156,7 @@ static void post_send_each_opcode_gives_its_vector(void)
 		/* the seeded fault: one bit */
 		list.req[0].data[11] ^= 1;
 		CU_ASSERT_FALSE(wqe_is(wqes[i].hex));
-		tear_down();
+		tb_system_close(&t);
 	}
 }
 
@@ -206,7 +201,7 @@ static void post_send_rings_record_then_register(void)
 	list.n = 0;
 	verbs_ring(h, 0, &list);
 	CU_ASSERT_EQUAL(list.n, 0);
-	tear_down();
+	tb_system_close(&t);
 }
 
 /* BlueFlame: the ring, the record, then the blocks copied from the ring; the buffers take turns. */
@@ -244,7 +239,7 @@ static void post_send_blueflame_copies_whole_blocks(void)
 	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
 	CU_ASSERT_EQUAL(list.req[list.n - 1].kind, CPU_MMIO);
 	CU_ASSERT_EQUAL(list.req[list.n - 1].len, 8);
-	tear_down();
+	tb_system_close(&t);
 }
 
 /* Inline data are copied by memory, cut at blocks and at the pages that they come from. */
@@ -276,7 +271,7 @@ static void post_send_inline_copies_pieces(void)
 		CU_ASSERT_EQUAL(r->len, lens[i]);
 		CU_ASSERT_EQUAL(pa, space_pa(h->space, from[i], NULL));
 	}
-	tear_down();
+	tb_system_close(&t);
 }
 
 static void post_send_at_ring_end_wraps(void)
@@ -303,7 +298,7 @@ static void post_send_at_ring_end_wraps(void)
 	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
 	CU_ASSERT_EQUAL(list.req[0].addr, sq_pa + 15 * 64);
 	CU_ASSERT_EQUAL(list.req[1].addr, sq_pa);
-	tear_down();
+	tb_system_close(&t);
 }
 
 static void post_send_bad_argument_is_refused(void)
@@ -334,7 +329,7 @@ static void post_send_bad_argument_is_refused(void)
 	CU_ASSERT_EQUAL(list.n, 0);
 	h->nic->refuses_misaligned = false;
 	CU_ASSERT_EQUAL(verbs_post_send(h, 0, &wr, OP, &list), 0);
-	tear_down();
+	tb_system_close(&t);
 }
 
 /* ---- receives and completions ---- */
@@ -364,7 +359,7 @@ static void post_recv_gives_its_vector(void)
 	verbs_post_recv(h, 0, &wr, OP, &list);
 	verbs_post_recv(h, 0, &wr, OP, &list);
 	CU_ASSERT_EQUAL(verbs_post_recv(h, 0, &wr, OP, &list), ENOMEM);
-	tear_down();
+	tb_system_close(&t);
 }
 
 /* A CQE of QP 0x11: opcode and owner, counter, byte count, syndrome. */
@@ -408,7 +403,7 @@ static void completion_covers_unsignaled_before_it(void)
 	CU_ASSERT_EQUAL(e.op, OP + 2);
 	CU_ASSERT_EQUAL(h->cq[0].outstanding, 1);
 	CU_ASSERT_EQUAL(h->cq[0].ci, 1);
-	tear_down();
+	tb_system_close(&t);
 }
 
 static void completion_with_error_gives_its_status(void)
@@ -435,7 +430,7 @@ static void completion_with_error_gives_its_status(void)
 		CU_ASSERT_EQUAL(wc.is_recv, i % 2 == 0);
 		CU_ASSERT_EQUAL(wc.byte_len, 0);
 	}
-	tear_down();
+	tb_system_close(&t);
 }
 
 static void poll_and_update_use_the_consumer_index(void)
@@ -459,7 +454,7 @@ static void poll_and_update_use_the_consumer_index(void)
 	CU_ASSERT_EQUAL(list.req[2].addr, cq->dbr_pa + 4);
 	CU_ASSERT_EQUAL(list.req[5].addr, UAR_CQ_DOORBELL);
 	CU_ASSERT_EQUAL(memcmp(list.req[5].data, "\x10\0\0\x13\0\0\4\0", 8), 0);
-	tear_down();
+	tb_system_close(&t);
 }
 
 /* 16 entries: completions read and not told, and those outstanding, leave room for one more or not. */
@@ -478,7 +473,7 @@ static void post_tells_of_completions_read_when_room_is_short(void)
 		CU_ASSERT_EQUAL(list.req[0].addr == h->nic->cq[0].dbr_pa, is_told);
 		CU_ASSERT_EQUAL(h->cq[0].ci_written, is_told ? 5 : 0);
 		CU_ASSERT_EQUAL(h->cq[0].outstanding, outstanding + 1);
-		tear_down();
+		tb_system_close(&t);
 	}
 }
 
@@ -505,7 +500,7 @@ static void receives_of_an_srq_have_room_wherever_they_complete(void)
 	CU_ASSERT_EQUAL_FATAL(list.n, 1);
 	CU_ASSERT_EQUAL(list.req[0].addr, h->nic->cq[0].dbr_pa);
 	CU_ASSERT_EQUAL(h->cq[0].ci_written, 3);
-	tear_down();
+	tb_system_close(&t);
 }
 
 CU_TestInfo test_verbs_tests[] = {
