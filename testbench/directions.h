@@ -24,6 +24,13 @@ extern const char traffic_atomics[], traffic_one_word[], traffic_sends[];
 /* HARDLY_RISES: by no more than a twentieth above the least so far, where who goes first changes. */
 enum direction { NEVER_RISES, NEVER_FALLS, HARDLY_RISES };
 
+/* Values of what there is a number of: from one to enough. */
+#define UP_TO_16 "1", "2", "4", "16"
+
+/* Metric and direction of most rows: with more of it a run takes no longer, or no less. */
+#define FASTER "time", NEVER_RISES
+#define SLOWER "time", NEVER_FALLS
+
 /*
  * What is counted besides the metric, in groups; each is equal at all values of a row's parameter
  * unless the row names it. What a program sees (completions, errors, memory) is of no group: it never
