@@ -5,8 +5,6 @@
 #include "sim/hist.h"
 #include "sim/units.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 static unsigned bucket_of(uint64_t v)
 {
 	unsigned shift;

@@ -7,8 +7,6 @@
 #include "sim/rng.h"
 #include "sim/units.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 static uint64_t splitmix64(uint64_t *x)
 {
 	uint64_t z = *x += 0x9e3779b97f4a7c15ull;

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* Products of two such numbers. */
+__extension__ typedef unsigned __int128 u128;
+
 #define PS_PER_NS 1000ull
 #define PS_PER_US 1000000ull
 #define PS_PER_MS 1000000000ull

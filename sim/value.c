@@ -14,8 +14,6 @@
 
 #include "sim/config.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 #define MANT_DIGITS 25 /* 10^25 x the largest multiplier still fits 128 bits */
 #define EXP_MAX 1000
 

@@ -13,8 +13,6 @@
 
 #include "sim/chan.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 /* ---- time ---- */
 
 /* floor(a / b), where 'inv' = floor((2^64 - 1) / b): a product, which is one too small at most. */

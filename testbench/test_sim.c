@@ -32,8 +32,6 @@ static uint64_t sleeper_step(struct block *b)
 					 (uint64_t)WHEEL_SLOTS * WHEEL_PAGES,
 					 5ull * WHEEL_SLOTS * WHEEL_PAGES };
 
-	__extension__ typedef unsigned __int128 u128;
-
 	s->late += b->cycle != s->wanted_cyc;
 	s->bad_edge += b->now_ps != (uint64_t)((u128)b->cycle * PS_PER_S / b->dom->hz);
 	s->backwards += b->now_ps < last_ps;

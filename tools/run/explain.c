@@ -12,8 +12,6 @@
 #include "tools/run/oplog_csv.h"
 #include "sim/chan.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 #define SHOWN_UNITS 8u
 #define SHOWN_WAITS 8u
 

@@ -9,8 +9,6 @@
 
 #include "tools/run/explain_parts.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 #define CRITICAL_POOL_PPM 200000u /* of the latencies of requests */
 
 static const struct pool_kind {

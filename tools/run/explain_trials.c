@@ -10,8 +10,6 @@
 #include "tools/run/explain_parts.h"
 #include "tools/run/trial.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 /* A trial is cut off where the run had made so many steps of blocks, if it made more. */
 #define TRIAL_STEPS 400000u
 #define TRIAL_PACKETS 2000u /* or so many were taken, if that was later */

@@ -10,8 +10,6 @@
 
 #define WAITED_FOR "waited for " /* in the text of rows of the requester */
 
-__extension__ typedef unsigned __int128 u128;
-
 uint64_t share_ppm(uint64_t part, uint64_t whole)
 {
 	return whole ? (uint64_t)((u128)part * PPM / whole) : 0;

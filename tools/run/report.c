@@ -9,8 +9,6 @@
 
 #include "tools/run/oplog_csv.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 #define P50_PPM 500000u
 #define P99_PPM 990000u
 #define TEXT 24u

@@ -11,8 +11,6 @@
 #include "tools/run/scenario.h"
 #include "models/rnic.h"
 
-__extension__ typedef unsigned __int128 u128;
-
 #define SLICES 128u /* of a trial that is to end early */
 
 static struct trial_result measure(const struct report *r)
