@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_property_wire.c - the judge of random traces notices packets out of their order, events that are not
- * moderated and requests given up too early
+ * moderated, losses left to the timer and requests given up too early
  */
 #include <CUnit/CUnit.h>
 #include <string.h>
 
 #include "models/packet/aeth.h"
+#include "models/requester.h"
+#include "models/responder.h"
 #include "testbench/tb_judge.h"
 #include "testbench/tb_wire.h"
 
 #define SEEDS 60u
+#define LOSSY_SEEDS 12u
 
 /* The first seed whose trace has all of these words. */
 static uint64_t seed_with(const char *a, const char *b)
@@ -156,27 +159,84 @@ static void faults_of_events_are_noticed(void)
 	CU_ASSERT(is_noticed(seed_with("mode=event moderate", "cq h0"), do_not_moderate, NULL));
 }
 
-/* ---- a request is given up when its retries are spent, not before: the NIC's QPs have none ---- */
+/* ---- what is lost is not left to the timer: NAKs, or the reaction to them, come half a second late ---- */
 
-/* How many of the seeds have a request that was given up too early. */
-static uint32_t count_given_up(const char *const *sets, void (*before)(struct tb_case *c))
+static void for_all_nics(struct tb_case *c, const char *block, void (*spoil)(struct block *b))
 {
-	static const struct gen_want want = { .is_plain_nic = true };
+	for (uint32_t h = 0; h < 2; h++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "nic%u.%s", h, block);
+		spoil(netlist_find(&c->run.r.sim, name));
+	}
+}
+
+static void delay_naks(struct block *b)
+{
+	((struct responder *)(void *)b)->nak_delay = PS_PER_S / 2;
+}
+
+static void delay_reaction(struct block *b)
+{
+	((struct requester *)(void *)b)->react_delay = PS_PER_S / 2;
+}
+
+static void nak_late(struct tb_case *c)
+{
+	for_all_nics(c, "responder", delay_naks);
+}
+
+static void react_late(struct tb_case *c)
+{
+	for_all_nics(c, "requester", delay_reaction);
+}
+
+/* How many of the seeds 1 .. n of a kind are judged wrong with one of these words. */
+static uint32_t count_judged(uint64_t n_seeds, const struct gen_want *want, const char *const *sets,
+			     void (*before)(struct tb_case *c), const char *a, const char *b)
+{
 	static struct tb_case c;
 	uint32_t n = 0;
 
-	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+	for (uint64_t seed = 1; seed <= n_seeds; seed++) {
 		const char *what;
 
 		CU_ASSERT_FATAL(
-			tb_case_run_spoilt(&c, seed, &want, sets, ORDER_FORWARD, false, before));
+			tb_case_run_spoilt(&c, seed, want, sets, ORDER_FORWARD, false, before));
 		CU_ASSERT_PTR_NULL(tb_case_refer(&c));
 		what = tb_judge(&c);
-		n += what && (strstr(what, "was given up after") || strstr(what, "attempts"));
+		n += what && (strstr(what, a) || strstr(what, b));
 		tb_case_close(&c);
 	}
 	return n;
 }
+
+/* On wires that lose one packet in a hundred, with long timers. */
+static uint32_t count_late(bool is_selective, void (*before)(struct tb_case *c))
+{
+	static const struct gen_want want = { .is_rarely_lossy = true, .is_plain_nic = true };
+	const char *sets[] = { is_selective ? "requester.recovery=sr" : "requester.recovery=gbn",
+			       is_selective ? "responder.recovery=sr" : "responder.recovery=gbn",
+			       "requester.rto=low_high",
+			       "requester.rto_min=1s",
+			       "requester.rto_max=1s",
+			       NULL };
+
+	return count_judged(LOSSY_SEEDS, &want, sets, before, "without a NAK", "known to be lost");
+}
+
+static void losses_left_to_the_timer_are_noticed(void)
+{
+	static void (*const faults[])(struct tb_case *) = { nak_late, react_late };
+
+	for (unsigned sr = 0; sr < 2; sr++) {
+		CU_ASSERT_EQUAL(count_late(sr, NULL), 0);
+		for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+			CU_ASSERT(count_late(sr, faults[i]) > 1);
+	}
+}
+
+/* ---- a request is given up when its retries are spent, not before: the NIC's QPs have none ---- */
 
 static void spend_no_retry(struct tb_case *c)
 {
@@ -190,14 +250,18 @@ static void spend_no_retry(struct tb_case *c)
 
 static void attempts_are_counted(void)
 {
+	static const struct gen_want want = { .is_plain_nic = true };
 	static const char *const gbn[] = { NULL };
 	static const char *const sr[] = { "requester.recovery=sr", "responder.recovery=sr", NULL };
 
 	for (unsigned is_sr = 0; is_sr < 2; is_sr++) {
 		const char *const *sets = is_sr ? sr : gbn;
 
-		CU_ASSERT_EQUAL(count_given_up(sets, NULL), 0);
-		CU_ASSERT(count_given_up(sets, spend_no_retry) > 1);
+		CU_ASSERT_EQUAL(
+			count_judged(SEEDS, &want, sets, NULL, "was given up after", "attempts"),
+			0);
+		CU_ASSERT(count_judged(SEEDS, &want, sets, spend_no_retry, "was given up after",
+				       "attempts") > 1);
 	}
 }
 
@@ -205,6 +269,7 @@ CU_TestInfo test_property_wire_tests[] = {
 	{ "faults_of_packets_are_noticed", faults_of_packets_are_noticed },
 	{ "faults_of_completions_are_noticed", faults_of_completions_are_noticed },
 	{ "faults_of_events_are_noticed", faults_of_events_are_noticed },
+	{ "losses_left_to_the_timer_are_noticed", losses_left_to_the_timer_are_noticed },
 	{ "attempts_are_counted", attempts_are_counted },
 	CU_TEST_INFO_NULL
 };
